@@ -1,1 +1,20 @@
-//! placeholder
+//! The pure core of Loom.
+//! No clock, randomness, environment, file, network or async runtime: what the kernel needs of the world comes in as input.
+
+mod event;
+mod failure;
+mod fold;
+mod id;
+mod payload;
+mod report;
+mod retry;
+mod time;
+
+pub use event::*;
+pub use failure::{EffectError, Failed, RetryClass};
+pub use fold::{Frame, FrameKind, FrameStatus, Outcome, State, Status, UnfoldableEvent};
+pub use id::{ExecutionId, FrameId, InvalidId};
+pub use payload::{Digest, InvalidPayload, Payload};
+pub use report::{Fault, ParkReport, SourceLine};
+pub use retry::{Delivery, RetryPolicy};
+pub use time::Timestamp;

@@ -1,0 +1,371 @@
+//! The fold: the state of an execution is what its events say, and nothing else.
+//! Not the replay: no user code runs here.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Delivery, Digest, Envelope, Event, ExecutionId, Failed, Fingerprints, FrameId, ParkReport, Payload,
+    Timestamp,
+};
+
+/// Where an execution stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Somebody runs it, or is about to.
+    #[default]
+    Running,
+    /// It waits; no process holds it.
+    Suspended,
+    /// A fault in code stopped it.
+    Parked,
+    /// The flow returned a value.
+    Completed,
+    /// The flow returned an error.
+    Failed,
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 6] =
+        [Self::Running, Self::Suspended, Self::Parked, Self::Completed, Self::Failed, Self::Cancelled];
+
+    /// Whether it has ended, and its log with it.
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// The status in one word, as stores and people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Suspended => "suspended",
+            Self::Parked => "parked",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// For a sentence, "has already …".
+    pub const fn past(self) -> &'static str {
+        match self {
+            Self::Cancelled => "been cancelled",
+            other => other.name(),
+        }
+    }
+
+    /// The status with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The folded state of an execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct State {
+    /// The flow's name; empty before the first event.
+    pub flow: String,
+    /// Where it stands.
+    pub status: Status,
+    /// How many events are folded in: the sequence of the next one.
+    pub next: u64,
+    /// The flow's input.
+    pub input: Payload,
+    /// The code that runs it.
+    pub code: Fingerprints,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When the last event was recorded.
+    pub updated_at: Timestamp,
+    /// Its frames, in order of their ids.
+    pub frames: BTreeMap<FrameId, Frame>,
+    /// What it returned, once it has ended.
+    pub outcome: Option<Outcome>,
+    /// Why it is parked, while it is.
+    pub parked: Option<ParkReport>,
+}
+
+/// How something ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With a value.
+    Completed(Payload),
+    /// With a failure.
+    Failed(Failed),
+    /// It was cancelled.
+    Cancelled {
+        /// Why.
+        reason: String,
+        /// By whom.
+        by: String,
+    },
+}
+
+/// The state of one frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// What it is.
+    pub kind: FrameKind,
+    /// Where it stands.
+    pub status: FrameStatus,
+    /// The last started attempt; 0 for what has no attempts.
+    pub attempt: u32,
+    /// Its input, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Payload>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// A due instant: a timer's, a gate's expiry, a retry's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+    /// Who answered, or gave a verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The event that opened it.
+    pub opened: u64,
+    /// The event that settled it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<u64>,
+}
+
+/// What a frame is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "type")]
+pub enum FrameKind {
+    /// A step.
+    Step {
+        /// Its registered name.
+        step: String,
+        /// The digest of its input.
+        digest: Digest,
+        /// Its delivery mode.
+        delivery: Delivery,
+    },
+    /// A gate.
+    Gate {
+        /// Its declared name.
+        gate: String,
+    },
+    /// A timer.
+    Timer,
+    /// A decision.
+    Decision,
+    /// A domain event.
+    Domain {
+        /// Its declared name.
+        name: String,
+    },
+}
+
+/// Where a frame stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameStatus {
+    /// Started, not settled.
+    Open,
+    /// Failed, to be tried again at its due instant.
+    BackingOff,
+    /// It ended and nobody knows how.
+    InDoubt,
+    /// It has an outcome.
+    Settled,
+    /// The flow dropped it.
+    Abandoned,
+}
+
+/// An event that contradicts those before it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("event {sequence} of `{execution}` does not follow from those before it: {reason}")]
+pub struct UnfoldableEvent {
+    /// Whose log.
+    pub execution: ExecutionId,
+    /// The position.
+    pub sequence: u64,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl State {
+    /// The state after `events`.
+    ///
+    /// # Errors
+    /// See [`State::apply`].
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Envelope>) -> Result<Self, UnfoldableEvent> {
+        let mut state = Self::default();
+        events.into_iter().try_for_each(|event| state.apply(event))?;
+        Ok(state)
+    }
+
+    /// Folds one more event in.
+    ///
+    /// # Errors
+    /// [`UnfoldableEvent`]: the sequence has a gap, the log starts with something else than a start, goes on after
+    /// its end, or an event is about a frame that was never opened. The state is unchanged then.
+    pub fn apply(&mut self, envelope: &Envelope) -> Result<(), UnfoldableEvent> {
+        let wrong = |reason: String| UnfoldableEvent {
+            execution: envelope.execution.clone(),
+            sequence: envelope.sequence,
+            reason,
+        };
+        if envelope.sequence != self.next {
+            return Err(wrong(format!("the next sequence is {}", self.next)));
+        }
+        let is_start = matches!(envelope.event, Event::ExecutionStarted(_));
+        if (self.next == 0) != is_start {
+            return Err(wrong("EXECUTION_STARTED comes first, and only once".into()));
+        }
+        if self.status.is_terminal() {
+            return Err(wrong(format!("the execution has already {}", self.status.past())));
+        }
+        self.fold(envelope).map_err(wrong)?;
+        self.next += 1;
+        self.updated_at = envelope.at;
+        Ok(())
+    }
+
+    fn fold(&mut self, envelope: &Envelope) -> Result<(), String> {
+        let sequence = envelope.sequence;
+        match &envelope.event {
+            Event::ExecutionStarted(e) => {
+                self.flow.clone_from(&e.flow);
+                self.input = e.input.clone();
+                self.code = e.code;
+                self.started_at = envelope.at;
+            }
+            Event::ExecutionSuspended(_) => self.status = Status::Suspended,
+            Event::ExecutionResumed(_) => {
+                self.status = Status::Running;
+                self.parked = None;
+            }
+            Event::ExecutionMigrated(e) => self.code = e.to,
+            Event::ExecutionParked(e) => {
+                self.status = Status::Parked;
+                self.parked = Some(e.report.clone());
+            }
+            Event::ExecutionCompleted(e) => self.end(Status::Completed, Outcome::Completed(e.output.clone())),
+            Event::ExecutionFailed(e) => self.end(Status::Failed, Outcome::Failed(e.failure.clone())),
+            Event::ExecutionCancelled(e) => {
+                self.end(Status::Cancelled, Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() })
+            }
+            Event::StepStarted(e) if e.attempt == 1 => {
+                let (step, digest, delivery) = (e.step.clone(), e.digest, e.delivery);
+                let mut frame = Frame::new(FrameKind::Step { step, digest, delivery }, sequence);
+                (frame.attempt, frame.input) = (1, e.input.clone());
+                self.open(&e.frame, frame)?;
+            }
+            Event::StepStarted(e) => {
+                let frame = self.unsettled(&e.frame)?;
+                (frame.status, frame.attempt, frame.due) = (FrameStatus::Open, e.attempt, None);
+            }
+            Event::StepCompleted(e) => {
+                let frame = self.settle(&e.frame, sequence, Outcome::Completed(e.output.clone()))?;
+                frame.by.clone_from(&e.by);
+            }
+            Event::StepFailed(e) => match e.retry_at {
+                Some(due) => {
+                    let frame = self.unsettled(&e.frame)?;
+                    (frame.status, frame.due) = (FrameStatus::BackingOff, Some(due));
+                }
+                None => {
+                    self.settle(&e.frame, sequence, Outcome::Failed(e.failure.clone()))?;
+                }
+            },
+            Event::EffectIndoubt(e) => {
+                let frame = self.frame(&e.frame)?;
+                if frame.status != FrameStatus::Abandoned {
+                    frame.status = FrameStatus::InDoubt;
+                }
+            }
+            Event::StepAbandoned(e) => {
+                let frame = self.unsettled(&e.frame)?;
+                (frame.status, frame.settled, frame.due) = (FrameStatus::Abandoned, Some(sequence), None);
+            }
+            Event::DecisionRecorded(e) => {
+                let mut frame = Frame::new(FrameKind::Decision, sequence);
+                frame.settle(sequence, Outcome::Completed(e.value.clone()));
+                self.open(&e.frame, frame)?;
+            }
+            Event::TimerSet(e) => {
+                let mut frame = Frame::new(FrameKind::Timer, sequence);
+                frame.due = Some(e.fire_at);
+                self.open(&e.frame, frame)?;
+            }
+            Event::TimerFired(e) | Event::GateExpired(e) => {
+                self.settle(&e.frame, sequence, Outcome::Completed(Payload::null()))?;
+            }
+            Event::GateOpened(e) => {
+                let mut frame = Frame::new(FrameKind::Gate { gate: e.gate.clone() }, sequence);
+                frame.due = e.expires_at;
+                self.open(&e.frame, frame)?;
+            }
+            Event::GateAnswered(e) => {
+                let frame = self.settle(&e.frame, sequence, Outcome::Completed(e.answer.clone()))?;
+                frame.by = Some(e.by.clone());
+            }
+            Event::Domain(e) => {
+                let mut frame = Frame::new(FrameKind::Domain { name: e.name.clone() }, sequence);
+                frame.settle(sequence, Outcome::Completed(e.data.clone()));
+                self.open(&e.frame, frame)?;
+            }
+            Event::Reserved(..) => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, status: Status, outcome: Outcome) {
+        (self.status, self.outcome, self.parked) = (status, Some(outcome), None);
+    }
+
+    fn open(&mut self, id: &FrameId, frame: Frame) -> Result<(), String> {
+        match self.frames.insert(id.clone(), frame) {
+            None => Ok(()),
+            Some(earlier) => {
+                self.frames.insert(id.clone(), earlier);
+                Err(format!("frame `{id}` was opened before"))
+            }
+        }
+    }
+
+    fn frame(&mut self, id: &FrameId) -> Result<&mut Frame, String> {
+        self.frames.get_mut(id).ok_or_else(|| format!("frame `{id}` was never opened"))
+    }
+
+    fn unsettled(&mut self, id: &FrameId) -> Result<&mut Frame, String> {
+        let frame = self.frame(id)?;
+        match frame.status {
+            FrameStatus::Settled | FrameStatus::Abandoned => Err(format!("frame `{id}` was settled before")),
+            _ => Ok(frame),
+        }
+    }
+
+    fn settle(&mut self, id: &FrameId, sequence: u64, outcome: Outcome) -> Result<&mut Frame, String> {
+        let frame = self.unsettled(id)?;
+        frame.settle(sequence, outcome);
+        Ok(frame)
+    }
+}
+
+impl Frame {
+    fn new(kind: FrameKind, opened: u64) -> Self {
+        let (status, attempt) = (FrameStatus::Open, 0);
+        Self { kind, status, attempt, input: None, outcome: None, due: None, by: None, opened, settled: None }
+    }
+
+    fn settle(&mut self, sequence: u64, outcome: Outcome) {
+        (self.status, self.outcome) = (FrameStatus::Settled, Some(outcome));
+        (self.settled, self.due) = (Some(sequence), None);
+    }
+}

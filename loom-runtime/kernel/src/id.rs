@@ -1,0 +1,164 @@
+//! Names of executions and of the frames inside them.
+//! Not a source of ids: both are derived from what the caller and the code say.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The durable name of one run of one execution: a logical id, and a run number that grows when
+/// the execution continues as new.
+///
+/// Written `order-7`, and `order-7~2` from the second roll-over on. A logical id is 1 to 200 bytes of
+/// printable ASCII without `/`, `~`, `"` or spaces.
+///
+/// ```
+/// use kernel::ExecutionId;
+/// let id: ExecutionId = "order-7".parse()?;
+/// assert_eq!((id.logical(), id.run()), ("order-7", 0));
+/// assert_eq!(id.next_run().to_string(), "order-7~1");
+/// assert!("order/7".parse::<ExecutionId>().is_err());
+/// # Ok::<(), kernel::InvalidId>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct ExecutionId(Arc<str>);
+
+/// A text that cannot name an execution.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} cannot name an execution: expected 1 to 200 printable ASCII characters without '/', '~', '\"' or spaces"
+)]
+pub struct InvalidId(pub String);
+
+impl ExecutionId {
+    /// The id that the caller chose, the same for every run.
+    pub fn logical(&self) -> &str {
+        self.0.split_once('~').map_or(&*self.0, |(logical, _)| logical)
+    }
+
+    /// Which run of the logical execution this is, from 0.
+    pub fn run(&self) -> u32 {
+        self.0.split_once('~').and_then(|(_, run)| run.parse().ok()).unwrap_or(0)
+    }
+
+    /// The run after this one.
+    #[must_use]
+    pub fn next_run(&self) -> Self {
+        Self(format!("{}~{}", self.logical(), self.run() + 1).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for ExecutionId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let (logical, run) = text.split_once('~').map_or((text, None), |(l, r)| (l, Some(r)));
+        let named = !logical.is_empty()
+            && logical.len() <= 200
+            && logical.bytes().all(|b| b.is_ascii_graphic() && b != b'/' && b != b'"');
+        let counted = run.is_none_or(|r| r.parse::<u32>().is_ok_and(|n| n > 0 && n.to_string() == r));
+        if named && counted { Ok(Self(text.into())) } else { Err(InvalidId(text.into())) }
+    }
+}
+
+impl<'de> Deserialize<'de> for ExecutionId {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for ExecutionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The identity of a frame: one step, gate, timer, decision or message wait of an execution.
+///
+/// `prefix/base#index.index`: the prefixes of the parts it is called through, the call site's own id,
+/// and one index or key per enclosing loop. Never the arguments, never a shared counter, never a
+/// position in the log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FrameId(Arc<str>);
+
+impl FrameId {
+    /// Composes an id from its parts. `base` and `levels` are escaped, so that none can forge
+    /// another id; `prefix` is an id already.
+    ///
+    /// ```
+    /// use kernel::FrameId;
+    /// let ship = FrameId::compose(None, "ship", &["3", "a.b"]);
+    /// assert_eq!(ship.as_str(), "ship#3.a%2Eb");
+    /// assert_eq!(FrameId::compose(Some(&ship), "pack", &[]).as_str(), "ship#3.a%2Eb/pack");
+    /// ```
+    pub fn compose(prefix: Option<&Self>, base: &str, levels: &[impl AsRef<str>]) -> Self {
+        let mut text = String::with_capacity(base.len() + 8 * levels.len());
+        if let Some(prefix) = prefix {
+            text.push_str(&prefix.0);
+            text.push('/');
+        }
+        escape_into(&mut text, base, &['#', '/', ':']);
+        for (depth, level) in levels.iter().enumerate() {
+            text.push(if depth == 0 { '#' } else { '.' });
+            escape_into(&mut text, level.as_ref(), &['#', '.', '/', ':']);
+        }
+        Self(text.into())
+    }
+
+    /// An id that was read back from a log or typed by a person.
+    pub fn parsed(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FrameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Percent-escapes what has a meaning in ids, and `%` and control characters with it.
+fn escape_into(text: &mut String, raw: &str, reserved: &[char]) {
+    for c in raw.chars() {
+        if c == '%' || c.is_control() || reserved.contains(&c) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                text.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            text.push(c);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Different parts never meet in one id.
+        #[test]
+        fn composition_is_injective(
+            a in proptest::collection::vec(".{0,6}", 0..3), b in proptest::collection::vec(".{0,6}", 0..3),
+            base_a in "[a-z#./:%]{1,6}", base_b in "[a-z#./:%]{1,6}",
+        ) {
+            let same = a == b && base_a == base_b;
+            let ids = FrameId::compose(None, &base_a, &a) == FrameId::compose(None, &base_b, &b);
+            // One level that is the empty text and no level at all differ by the '#'.
+            prop_assert_eq!(ids, same);
+        }
+    }
+}

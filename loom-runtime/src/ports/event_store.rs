@@ -1,0 +1,193 @@
+//! The port to logs: create, compare-and-append, read, list.
+//! Not the sequencer: sequences come from the execution's journal, the store only checks them.
+
+use async_trait::async_trait;
+use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
+
+use super::{GateChange, InboxId, Lease, WorkerId};
+
+/// Names one attempted transition, so that a retry after a lost acknowledgement is recognised.
+pub type BatchId = Digest;
+
+/// Logs and the rows that index them.
+#[async_trait]
+pub trait EventStore: Send + Sync {
+    /// Creates an execution with its first event, and leases it to `claim` if given. When the id is
+    /// taken nothing is written and the existing row comes back; a retry of the same batch answers
+    /// [`Created::New`] again.
+    async fn create(&self, new: NewExecution) -> Result<Created, StoreError>;
+
+    /// Appends one transition: events, gate index, inbox consumption and, when closing, status,
+    /// wake-up and release of the lease. All or nothing.
+    ///
+    /// Checked in this order: the execution exists; `batch` is the last batch applied (then this is a
+    /// success without effect, or [`StoreError::BatchReused`] if its content differs); the lease's fence is
+    /// `fence` ([`StoreError::Fenced`]); the next sequence is `expected_next` ([`StoreError::Conflict`]);
+    /// when closing, no unconsumed inbox item is newer than `close.seen` ([`StoreError::InboxMoved`]).
+    /// An expired lease that nobody took over still appends.
+    async fn append(&self, append: &Append) -> Result<(), StoreError>;
+
+    /// Events from sequence `from` on, at most `limit`, in order and without gaps. Empty when the log
+    /// ends before `from`; [`StoreError::Unknown`] when there is no such execution.
+    async fn read(&self, execution: &ExecutionId, from: u64, limit: usize)
+    -> Result<Vec<Record>, StoreError>;
+
+    /// The row of one execution.
+    async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError>;
+
+    /// Rows in order of their ids (byte order), filtered.
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError>;
+}
+
+/// A new execution and its first event.
+#[derive(Clone, Debug)]
+pub struct NewExecution {
+    /// The id.
+    pub id: ExecutionId,
+    /// The flow's name.
+    pub flow: String,
+    /// The digest of its input: what tells a repeated start from a conflicting one.
+    pub input: Digest,
+    /// `EXECUTION_STARTED`, sequence 0.
+    pub record: Record,
+    /// Recognises a retry.
+    pub batch: BatchId,
+    /// Who runs it at once, and until when its lease holds. Without one the next worker takes it.
+    pub claim: Option<(WorkerId, Timestamp)>,
+}
+
+/// The answer to [`EventStore::create`].
+#[derive(Clone, Debug)]
+pub enum Created {
+    /// It is new; the fence of the lease, if one was asked for (else 0).
+    New {
+        /// Fencing generation of the lease.
+        fence: u64,
+    },
+    /// The id was taken before; nothing was written.
+    Exists(Box<ExecutionRow>),
+}
+
+/// One atomic transition of an execution by its owner.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// Whose log.
+    pub execution: ExecutionId,
+    /// The sequence of the first record, and what the store must have as its next.
+    pub expected_next: u64,
+    /// The owner's fencing generation.
+    pub fence: u64,
+    /// Recognises a retry.
+    pub batch: BatchId,
+    /// The events, dense from `expected_next`; may be empty when only closing.
+    pub records: Vec<Record>,
+    /// The time of the transition.
+    pub at: Timestamp,
+    /// Whether an outcome is among the events: then the count of take-overs without progress starts anew.
+    pub progress: bool,
+    /// Changes to the gate index.
+    pub gates: Vec<GateChange>,
+    /// Inbox items that the log now holds.
+    pub consumed: Vec<InboxId>,
+    /// Set when the owner lets go: suspended, parked or ended.
+    pub close: Option<Close>,
+}
+
+/// How an owner lets go of an execution.
+#[derive(Clone, Debug)]
+pub struct Close {
+    /// The status that it leaves.
+    pub status: Status,
+    /// When it goes on by itself.
+    pub wake_at: Option<Timestamp>,
+    /// The newest inbox item that the owner has read; a newer one refuses the close.
+    pub seen: InboxId,
+}
+
+/// What a store knows of an execution without reading its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutionRow {
+    /// The id.
+    pub id: ExecutionId,
+    /// The flow's name.
+    pub flow: String,
+    /// The digest of the input.
+    pub input: Digest,
+    /// Where it stands. A claimed execution is running.
+    pub status: Status,
+    /// The sequence that the next event gets: the length of the log.
+    pub next: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it goes on by itself; only while suspended.
+    pub wake_at: Option<Timestamp>,
+    /// Who runs it.
+    pub lease: Option<Lease>,
+    /// Take-overs from owners that vanished, since the last outcome.
+    pub takeovers: u32,
+}
+
+/// Which executions to list.
+#[derive(Clone, Debug, Default)]
+pub struct ListFilter {
+    /// Only these statuses; empty for all.
+    pub statuses: Vec<Status>,
+    /// Only this flow.
+    pub flow: Option<String>,
+    /// Only ids after this one, for paging.
+    pub after: Option<ExecutionId>,
+    /// At most so many; 0 for no limit.
+    pub limit: usize,
+}
+
+/// Why a store refused or failed. Nothing was written, except where the text says that nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no such execution.
+    #[error("there is no execution `{0}`")]
+    Unknown(ExecutionId),
+    /// The execution has ended, and takes nothing any more.
+    #[error("execution `{execution}` has already {status}", status = .status.past())]
+    Terminal {
+        /// The execution.
+        execution: ExecutionId,
+        /// How it ended.
+        status: Status,
+    },
+    /// Somebody else appended first.
+    #[error("the log of `{execution}` is at {found}, the append expected {expected}")]
+    Conflict {
+        /// The execution.
+        execution: ExecutionId,
+        /// The sequence that the append expected to be next.
+        expected: u64,
+        /// The one that is.
+        found: u64,
+    },
+    /// The lease has gone to another owner.
+    #[error("fence {presented} of `{execution}` is stale, the current one is {current}")]
+    Fenced {
+        /// The execution.
+        execution: ExecutionId,
+        /// The fence of the append.
+        presented: u64,
+        /// The fence of the store.
+        current: u64,
+    },
+    /// The inbox has items that the owner has not read: read them, then close.
+    #[error("the inbox of `{0}` has moved")]
+    InboxMoved(ExecutionId),
+    /// A batch id came again with other content.
+    #[error("a batch of `{0}` came again with other content")]
+    BatchReused(ExecutionId),
+    /// The stored data contradicts itself.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// The backend cannot be reached or failed; whether the write happened is unknown. The same batch may be
+    /// sent again.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+}

@@ -1,0 +1,91 @@
+//! The port to the index of gates: what is asked of people, and how it ended.
+//! Not the truth: the log is; the rows change in the same transaction.
+
+use async_trait::async_trait;
+use kernel::{ExecutionId, FrameId, Timestamp};
+
+use super::StoreError;
+
+/// The index of gates.
+#[async_trait]
+pub trait GateIndex: Send + Sync {
+    /// The gates of one execution, or the open ones of all when `execution` is `None`; in order of execution
+    /// id and opening.
+    async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError>;
+}
+
+/// One gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateRow {
+    /// Who asks.
+    pub execution: ExecutionId,
+    /// The frame; `execution/frame` is the gate's address.
+    pub frame: FrameId,
+    /// Its declared name.
+    pub gate: String,
+    /// JSON Schema of an answer.
+    pub schema: String,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+    /// Where it stands.
+    pub state: GateState,
+}
+
+/// Where a gate stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateState {
+    /// It waits for an answer.
+    Open,
+    /// It was answered.
+    Answered,
+    /// Nobody answered in time.
+    Expired,
+    /// The flow no longer asks, or has ended.
+    Abandoned,
+}
+
+impl GateState {
+    /// The state in one word, as stores and people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Answered => "answered",
+            Self::Expired => "expired",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The state with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Open, Self::Answered, Self::Expired, Self::Abandoned]
+            .into_iter()
+            .find(|state| state.name() == name)
+    }
+}
+
+/// A change of the index, part of an append.
+#[derive(Clone, Debug)]
+pub enum GateChange {
+    /// A gate was opened.
+    Opened {
+        /// The frame.
+        frame: FrameId,
+        /// Its declared name.
+        gate: String,
+        /// JSON Schema of an answer.
+        schema: String,
+        /// When it expires.
+        expires_at: Option<Timestamp>,
+    },
+    /// It is open no longer.
+    Closed {
+        /// The frame.
+        frame: FrameId,
+        /// How it ended; never [`GateState::Open`].
+        state: GateState,
+    },
+    /// Every gate that is still open is abandoned: the execution has ended.
+    AbandonAll,
+}

@@ -1,0 +1,64 @@
+//! The port to inboxes: everything that comes to an execution from outside waits here, in order, until its
+//! owner moves it to the log.
+//! Not a queue between executions, and not a broker: an item belongs to one execution.
+
+use async_trait::async_trait;
+use kernel::{ExecutionId, Timestamp};
+
+use super::StoreError;
+
+/// Position of an item: grows with every post, over all executions of a store; 0 is before the first.
+pub type InboxId = u64;
+
+/// Inboxes of executions.
+#[async_trait]
+pub trait Inbox: Send + Sync {
+    /// Adds an item, unless its key was used before on this execution (consumed or not). An ended execution
+    /// refuses with [`StoreError::Terminal`], a missing one with [`StoreError::Unknown`]. Durable when it returns.
+    async fn post(&self, item: NewItem) -> Result<Posted, StoreError>;
+
+    /// The unconsumed items of an execution newer than `after`, in order.
+    async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError>;
+}
+
+/// An item to post.
+#[derive(Clone, Debug)]
+pub struct NewItem {
+    /// To whom.
+    pub execution: ExecutionId,
+    /// What makes it unique: a gate's frame, a sender's key. `None` never collides.
+    pub key: Option<String>,
+    /// What it is, in the runtime's words.
+    pub kind: String,
+    /// JSON.
+    pub payload: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The answer to a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// It is in the inbox.
+    Accepted(InboxId),
+    /// An item with this key came before; `same` when kind and payload were equal.
+    Duplicate {
+        /// Whether the two are equal.
+        same: bool,
+    },
+}
+
+/// An item as read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboxItem {
+    /// Its position.
+    pub id: InboxId,
+    /// Its key.
+    pub key: Option<String>,
+    /// What it is.
+    pub kind: String,
+    /// JSON.
+    pub payload: String,
+    /// When it was posted.
+    pub at: Timestamp,
+}

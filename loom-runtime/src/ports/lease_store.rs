@@ -1,0 +1,87 @@
+//! The port to ownership: leases with a fencing generation.
+//! Not a lock service: a lease never blocks anybody, it only decides whose appends count.
+
+use async_trait::async_trait;
+use kernel::{ExecutionId, Timestamp};
+
+use super::{ExecutionRow, StoreError};
+
+/// A worker's identity, unique per boot: two processes, or two boots of one, never share it.
+pub type WorkerId = String;
+
+/// Who owns an execution, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The owner.
+    pub worker: WorkerId,
+    /// Fencing generation: grows with every claim of the execution, never shrinks.
+    pub fence: u64,
+    /// After this instant others may take over.
+    pub until: Timestamp,
+}
+
+/// Ownership of executions.
+#[async_trait]
+pub trait LeaseStore: Send + Sync {
+    /// Takes executions that are *due*, oldest wake-up or creation first. Due is, when no lease of
+    /// anybody holds at `now`:
+    /// - a running one (its owner vanished, or handed it back);
+    /// - a suspended one whose `wake_at` has come, or whose inbox has an unconsumed item newer than what its
+    ///   last owner had seen when it closed;
+    /// - a parked one with such an inbox item.
+    ///
+    /// A claim sets the status to running, gives the lease the next fence, and counts a take-over when a
+    /// lease had expired (not when it was released). Two claims at once never get the same execution.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
+
+    /// Extends every lease that `worker` holds; answers which those are, with their fences.
+    async fn renew(&self, worker: &WorkerId, until: Timestamp)
+    -> Result<Vec<(ExecutionId, u64)>, StoreError>;
+
+    /// Hands an execution back: it stays running and is due at once. No-op when the fence is stale.
+    async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError>;
+
+    /// The executions leased to `worker` that have unconsumed inbox items.
+    async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError>;
+}
+
+/// Who claims what.
+#[derive(Clone, Debug)]
+pub struct ClaimRequest {
+    /// The worker.
+    pub worker: WorkerId,
+    /// Its clock.
+    pub now: Timestamp,
+    /// Until when the leases hold.
+    pub until: Timestamp,
+    /// At most so many.
+    pub limit: usize,
+    /// Only this execution. It is still claimed only if due.
+    pub execution: Option<ExecutionId>,
+    /// Only these flows; `None` for all.
+    pub flows: Option<Vec<String>>,
+}
+
+/// A claimed execution.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// Its row, as the claim left it: running, with the new lease.
+    pub row: ExecutionRow,
+    /// The fence to append with.
+    pub fence: u64,
+    /// Why it was due.
+    pub take_up: TakeUp,
+}
+
+/// Why an execution was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeUp {
+    /// Created, or handed back, without an owner.
+    Unowned,
+    /// Its owner's lease had expired.
+    TakenOver,
+    /// A suspended one that is to go on.
+    Woken,
+    /// A parked one that somebody asked to try again, or gave a verdict on.
+    Retried,
+}
