@@ -13,18 +13,21 @@ pub type BatchId = Digest;
 #[async_trait]
 pub trait EventStore: Send + Sync {
     /// Creates an execution with its first event, and leases it to `claim` if given. When the id is
-    /// taken nothing is written and the existing row comes back; a retry of the same batch answers
-    /// [`Created::New`] again.
+    /// taken nothing is written and the existing row comes back; a retry of the same batch with the same
+    /// content ([`NewExecution::content`]) answers [`Created::New`] again, with the fence of the first time.
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError>;
 
     /// Appends one transition: events, gate index, inbox consumption and, when closing, status,
     /// wake-up and release of the lease. All or nothing.
     ///
     /// Checked in this order: the execution exists; `batch` is the last batch applied (then this is a
-    /// success without effect, or [`StoreError::BatchReused`] if its content differs); the lease's fence is
-    /// `fence` ([`StoreError::Fenced`]); the next sequence is `expected_next` ([`StoreError::Conflict`]);
-    /// when closing, no unconsumed inbox item is newer than `close.seen` ([`StoreError::InboxMoved`]).
-    /// An expired lease that nobody took over still appends.
+    /// success without effect, or [`StoreError::BatchReused`] if its content differs, see
+    /// [`Append::content`]); the lease's fence is `fence` ([`StoreError::Fenced`]); the next sequence is
+    /// `expected_next` and the records follow it densely ([`StoreError::Conflict`]); when closing, no inbox
+    /// item that stays unconsumed is newer than `close.seen` ([`StoreError::InboxMoved`]).
+    ///
+    /// An expired lease that nobody took over still appends. Without a lease (closed, handed back, never
+    /// claimed, ended) there is no owner, and every fence is stale.
     async fn append(&self, append: &Append) -> Result<(), StoreError>;
 
     /// Events from sequence `from` on, at most `limit`, in order and without gaps. Empty when the log
@@ -85,7 +88,7 @@ pub struct Append {
     pub at: Timestamp,
     /// Whether an outcome is among the events: then the count of take-overs without progress starts anew.
     pub progress: bool,
-    /// Changes to the gate index.
+    /// Changes to the gate index, in order.
     pub gates: Vec<GateChange>,
     /// Inbox items that the log now holds.
     pub consumed: Vec<InboxId>,
@@ -119,7 +122,7 @@ pub struct ExecutionRow {
     pub next: u64,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When it last changed: the newest append, or the claim after it.
     pub updated_at: Timestamp,
     /// When it goes on by itself; only while suspended.
     pub wake_at: Option<Timestamp>,
@@ -174,7 +177,7 @@ pub enum StoreError {
         execution: ExecutionId,
         /// The fence of the append.
         presented: u64,
-        /// The fence of the store.
+        /// The newest fence that the store gave; its lease may be over.
         current: u64,
     },
     /// The inbox has items that the owner has not read: read them, then close.

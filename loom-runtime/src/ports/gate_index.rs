@@ -68,7 +68,7 @@ impl GateState {
 /// A change of the index, part of an append.
 #[derive(Clone, Debug)]
 pub enum GateChange {
-    /// A gate was opened.
+    /// A gate was opened. A frame opens one gate in its life: a second time changes nothing.
     Opened {
         /// The frame.
         frame: FrameId,
@@ -79,7 +79,7 @@ pub enum GateChange {
         /// When it expires.
         expires_at: Option<Timestamp>,
     },
-    /// It is open no longer.
+    /// It is open no longer. Changes nothing when it is not open: the first end stays.
     Closed {
         /// The frame.
         frame: FrameId,

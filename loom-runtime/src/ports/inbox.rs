@@ -14,10 +14,12 @@ pub type InboxId = u64;
 #[async_trait]
 pub trait Inbox: Send + Sync {
     /// Adds an item, unless its key was used before on this execution (consumed or not). An ended execution
-    /// refuses with [`StoreError::Terminal`], a missing one with [`StoreError::Unknown`]. Durable when it returns.
+    /// refuses with [`StoreError::Terminal`], a missing one with [`StoreError::Unknown`]. A used key is
+    /// answered first, so that a sender who lost the acknowledgement learns that the item is in, even when
+    /// the execution has ended since. Durable when it returns.
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError>;
 
-    /// The unconsumed items of an execution newer than `after`, in order.
+    /// The unconsumed items of an execution newer than `after`, in order; none when it does not exist.
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError>;
 }
 

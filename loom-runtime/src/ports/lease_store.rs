@@ -23,8 +23,9 @@ pub struct Lease {
 /// Ownership of executions.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Takes executions that are *due*, oldest wake-up or creation first. Due is, when no lease of
-    /// anybody holds at `now`:
+    /// Takes executions that are *due*, oldest wake-up or creation first (the wake-up that has come, else
+    /// the creation; then the id). Due is, when no lease of anybody holds at `now` (a lease holds up to and
+    /// with its `until`):
     /// - a running one (its owner vanished, or handed it back);
     /// - a suspended one whose `wake_at` has come, or whose inbox has an unconsumed item newer than what its
     ///   last owner had seen when it closed;
@@ -34,11 +35,13 @@ pub trait LeaseStore: Send + Sync {
     /// lease had expired (not when it was released). Two claims at once never get the same execution.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
 
-    /// Extends every lease that `worker` holds; answers which those are, with their fences.
+    /// Extends every lease that `worker` holds, expired but not taken over included, and never shortens
+    /// one; answers which those are, with their fences.
     async fn renew(&self, worker: &WorkerId, until: Timestamp)
     -> Result<Vec<(ExecutionId, u64)>, StoreError>;
 
-    /// Hands an execution back: it stays running and is due at once. No-op when the fence is stale.
+    /// Hands an execution back: it stays running and is due at once. No-op when the fence is stale or the
+    /// execution does not exist.
     async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError>;
 
     /// The executions leased to `worker` that have unconsumed inbox items.

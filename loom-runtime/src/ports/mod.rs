@@ -5,6 +5,7 @@
 //! *execution row* each (status, next sequence, lease, wake-up, batch), the *inbox*, and the index of
 //! *gates*. [`EventStore::append`] is one transaction over all of them.
 
+mod content;
 mod event_store;
 mod gate_index;
 mod inbox;

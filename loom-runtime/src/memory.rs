@@ -1,0 +1,348 @@
+//! The in-memory store: every port, exactly as documented, behind one mutex.
+//! Not durable, and not a mock: what it refuses, every store refuses.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use kernel::{Digest, ExecutionId, FrameId, Record, Status, Timestamp};
+
+use crate::ports::{
+    Append, BatchId, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateChange, GateIndex,
+    GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter, NewExecution, NewItem,
+    Posted, StoreError, TakeUp, WorkerId,
+};
+
+/// A complete store in memory, for tests and for programs that need no durability.
+///
+/// Clones share the data: two runtimes with clones of one `Memory` are two processes on one database.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use loom_runtime::{Memory, ports::{EventStore, ListFilter}};
+/// let store = Memory::new();
+/// assert!(store.clone().list(&ListFilter::default()).await?.is_empty());
+/// # Ok::<(), loom_runtime::ports::StoreError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Mutex<Tables>>);
+
+#[derive(Debug, Default)]
+struct Tables {
+    executions: BTreeMap<ExecutionId, Execution>,
+    /// The newest inbox position given out.
+    inbox: InboxId,
+}
+
+#[derive(Debug)]
+struct Execution {
+    row: ExecutionRow,
+    /// The newest fence given out; stays when the lease goes.
+    fence: u64,
+    /// The newest inbox item that the last owner had read when it closed.
+    seen: InboxId,
+    records: Vec<Record>,
+    /// The batch that created it, and its content.
+    first: (BatchId, Digest),
+    /// The batch applied last, and its content.
+    last: (BatchId, Digest),
+    inbox: Vec<Posting>,
+    gates: Vec<GateRow>,
+}
+
+#[derive(Debug)]
+struct Posting {
+    item: InboxItem,
+    consumed: bool,
+}
+
+impl Memory {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        // Every change is checked before it is begun, so a panic elsewhere leaves no half of one behind.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl EventStore for Memory {
+    async fn create(&self, new: NewExecution) -> Result<Created, StoreError> {
+        let batch = (new.batch, new.content());
+        let fence = u64::from(new.claim.is_some());
+        let mut tables = self.tables();
+        if let Some(existing) = tables.executions.get(&new.id) {
+            return Ok(if existing.first == batch {
+                Created::New { fence }
+            } else {
+                Created::Exists(Box::new(existing.row.clone()))
+            });
+        }
+        let row = ExecutionRow {
+            id: new.id.clone(),
+            flow: new.flow,
+            input: new.input,
+            status: Status::Running,
+            next: 1,
+            created_at: new.record.at,
+            updated_at: new.record.at,
+            wake_at: None,
+            lease: new.claim.map(|(worker, until)| Lease { worker, fence, until }),
+            takeovers: 0,
+        };
+        let execution = Execution {
+            row,
+            fence,
+            seen: 0,
+            records: vec![new.record],
+            first: batch,
+            last: batch,
+            inbox: Vec::new(),
+            gates: Vec::new(),
+        };
+        tables.executions.insert(new.id, execution);
+        Ok(Created::New { fence })
+    }
+
+    async fn append(&self, append: &Append) -> Result<(), StoreError> {
+        let content = append.content();
+        let mut tables = self.tables();
+        let execution = tables.of(&append.execution)?;
+        if execution.last.0 == append.batch {
+            let same = execution.last.1 == content;
+            return if same { Ok(()) } else { Err(StoreError::BatchReused(append.execution.clone())) };
+        }
+        execution.admits(append)?;
+        execution.apply(append, content);
+        Ok(())
+    }
+
+    async fn read(
+        &self,
+        execution: &ExecutionId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let mut tables = self.tables();
+        let records = &tables.of(execution)?.records;
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        Ok(records.iter().skip(from).take(limit).cloned().collect())
+    }
+
+    async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
+        Ok(self.tables().executions.get(execution).map(|found| found.row.clone()))
+    }
+
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
+        let wanted = |row: &&ExecutionRow| {
+            (filter.statuses.is_empty() || filter.statuses.contains(&row.status))
+                && filter.flow.as_ref().is_none_or(|flow| *flow == row.flow)
+                && filter.after.as_ref().is_none_or(|after| row.id > *after)
+        };
+        let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
+        let tables = self.tables();
+        Ok(tables.executions.values().map(|e| &e.row).filter(wanted).take(limit).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Memory {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let wanted = |row: &ExecutionRow| {
+            request.execution.as_ref().is_none_or(|id| *id == row.id)
+                && request.flows.as_ref().is_none_or(|flows| flows.contains(&row.flow))
+        };
+        let mut tables = self.tables();
+        let mut due: Vec<_> = tables
+            .executions
+            .values_mut()
+            .filter(|execution| wanted(&execution.row))
+            .filter_map(|execution| execution.due(request.now).map(|(since, why)| (since, why, execution)))
+            .collect();
+        // Stable, and the map is sorted: equals stay in order of their ids.
+        due.sort_by_key(|(since, ..)| *since);
+        due.truncate(request.limit);
+        Ok(due.into_iter().map(|(_, take_up, execution)| execution.claim(request, take_up)).collect())
+    }
+
+    async fn renew(
+        &self,
+        worker: &WorkerId,
+        until: Timestamp,
+    ) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
+        let mut held = Vec::new();
+        for (id, execution) in &mut self.tables().executions {
+            if let Some(lease) = execution.row.lease.as_mut().filter(|lease| lease.worker == *worker) {
+                lease.until = lease.until.max(until);
+                held.push((id.clone(), lease.fence));
+            }
+        }
+        Ok(held)
+    }
+
+    async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError> {
+        if let Some(execution) = self.tables().executions.get_mut(execution) {
+            execution.row.lease.take_if(|lease| lease.fence == fence);
+        }
+        Ok(())
+    }
+
+    async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
+        let waits = |execution: &&Execution| {
+            execution.row.lease.as_ref().is_some_and(|lease| lease.worker == *worker)
+                && execution.inbox.iter().any(|posting| !posting.consumed)
+        };
+        Ok(self.tables().executions.values().filter(waits).map(|e| e.row.id.clone()).collect())
+    }
+}
+
+#[async_trait]
+impl Inbox for Memory {
+    async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
+        let mut tables = self.tables();
+        let id = tables.inbox + 1;
+        let execution = tables.of(&item.execution)?;
+        let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
+        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
+            return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
+        }
+        if execution.row.status.is_terminal() {
+            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
+        }
+        let NewItem { key, kind, payload, at, .. } = item;
+        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
+        tables.inbox = id;
+        Ok(Posted::Accepted(id))
+    }
+
+    async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
+        let tables = self.tables();
+        let postings = tables.executions.get(execution).map_or(&[][..], |found| &found.inbox);
+        let waits = |posting: &&Posting| !posting.consumed && posting.item.id > after;
+        Ok(postings.iter().filter(waits).map(|posting| posting.item.clone()).collect())
+    }
+}
+
+#[async_trait]
+impl GateIndex for Memory {
+    async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
+        let tables = self.tables();
+        Ok(match execution {
+            Some(id) => tables.executions.get(id).map_or(Vec::new(), |found| found.gates.clone()),
+            None => {
+                let all = tables.executions.values().flat_map(|execution| &execution.gates);
+                all.filter(|gate| gate.state == GateState::Open).cloned().collect()
+            }
+        })
+    }
+}
+
+impl Tables {
+    fn of(&mut self, id: &ExecutionId) -> Result<&mut Execution, StoreError> {
+        self.executions.get_mut(id).ok_or_else(|| StoreError::Unknown(id.clone()))
+    }
+}
+
+impl Execution {
+    /// The checks of an append after the one for a retry, in the documented order.
+    fn admits(&self, append: &Append) -> Result<(), StoreError> {
+        let execution = || append.execution.clone();
+        if self.row.lease.as_ref().is_none_or(|lease| lease.fence != append.fence) {
+            let (presented, current) = (append.fence, self.fence);
+            return Err(StoreError::Fenced { execution: execution(), presented, current });
+        }
+        if append.expected_next != self.row.next || !append.is_dense() {
+            let (expected, found) = (append.expected_next, self.row.next);
+            return Err(StoreError::Conflict { execution: execution(), expected, found });
+        }
+        let newer = |seen: InboxId| {
+            let mut pending = self.inbox.iter().filter(|posting| !posting.consumed).map(|p| p.item.id);
+            pending.any(|id| id > seen && !append.consumed.contains(&id))
+        };
+        match &append.close {
+            Some(close) if newer(close.seen) => Err(StoreError::InboxMoved(execution())),
+            _ => Ok(()),
+        }
+    }
+
+    fn apply(&mut self, append: &Append, content: Digest) {
+        self.records.extend(append.records.iter().cloned());
+        self.last = (append.batch, content);
+        for change in &append.gates {
+            self.change_gate(change, append.at);
+        }
+        for posting in &mut self.inbox {
+            posting.consumed |= append.consumed.contains(&posting.item.id);
+        }
+        let row = &mut self.row;
+        (row.next, row.updated_at) = (self.records.len() as u64, append.at);
+        if append.progress {
+            row.takeovers = 0;
+        }
+        if let Some(close) = &append.close {
+            row.status = close.status;
+            row.wake_at = close.wake_at.filter(|_| close.status == Status::Suspended);
+            row.lease = None;
+            self.seen = close.seen;
+        }
+    }
+
+    fn change_gate(&mut self, change: &GateChange, at: Timestamp) {
+        let mut end = |which: Option<&FrameId>, state| {
+            let open = self.gates.iter_mut().filter(|gate| gate.state == GateState::Open);
+            open.filter(|gate| which.is_none_or(|frame| gate.frame == *frame))
+                .for_each(|gate| gate.state = state);
+        };
+        match change {
+            GateChange::Opened { frame, gate, schema, expires_at } => {
+                if self.gates.iter().all(|opened| opened.frame != *frame) {
+                    self.gates.push(GateRow {
+                        execution: self.row.id.clone(),
+                        frame: frame.clone(),
+                        gate: gate.clone(),
+                        schema: schema.clone(),
+                        opened_at: at,
+                        expires_at: *expires_at,
+                        state: GateState::Open,
+                    });
+                }
+            }
+            GateChange::Closed { frame, state } => end(Some(frame), *state),
+            GateChange::AbandonAll => end(None, GateState::Abandoned),
+        }
+    }
+
+    /// Since when it is due, and why; `None` when it is not.
+    fn due(&self, now: Timestamp) -> Option<(Timestamp, TakeUp)> {
+        let row = &self.row;
+        let called = || self.inbox.iter().any(|posting| !posting.consumed && posting.item.id > self.seen);
+        match (row.status, &row.lease) {
+            (Status::Running, None) => Some((row.created_at, TakeUp::Unowned)),
+            (Status::Running, Some(lease)) => {
+                (lease.until < now).then_some((row.created_at, TakeUp::TakenOver))
+            }
+            (Status::Suspended, _) => match row.wake_at.filter(|wake_at| *wake_at <= now) {
+                Some(wake_at) => Some((wake_at, TakeUp::Woken)),
+                None => called().then_some((row.created_at, TakeUp::Woken)),
+            },
+            (Status::Parked, _) => called().then_some((row.created_at, TakeUp::Retried)),
+            _ => None,
+        }
+    }
+
+    fn claim(&mut self, request: &ClaimRequest, take_up: TakeUp) -> Claimed {
+        self.fence += 1;
+        let (row, fence) = (&mut self.row, self.fence);
+        row.status = Status::Running;
+        (row.wake_at, row.updated_at) = (None, request.now);
+        row.lease = Some(Lease { worker: request.worker.clone(), fence, until: request.until });
+        row.takeovers += u32::from(take_up == TakeUp::TakenOver);
+        Claimed { row: row.clone(), fence, take_up }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a batch says, as one digest: how a store tells a retry from another batch under the same id.
+//! Not the batch id, and not stored in a log.
+
+use kernel::{Digest, Record, Timestamp};
+
+use super::{Append, GateChange, NewExecution};
+
+impl Append {
+    /// The digest of everything in this append but its batch id. A store keeps it beside the batch id:
+    /// the same id with the same content is a retry, with other content
+    /// [`StoreError::BatchReused`](super::StoreError::BatchReused).
+    pub fn content(&self) -> Digest {
+        let mut bytes = Bytes::default();
+        bytes.text(self.execution.as_str());
+        bytes.number(self.expected_next);
+        bytes.number(self.fence);
+        bytes.count(self.records.len());
+        self.records.iter().for_each(|record| bytes.record(record));
+        bytes.instant(Some(self.at));
+        bytes.number(self.progress.into());
+        bytes.count(self.gates.len());
+        for change in &self.gates {
+            match change {
+                GateChange::Opened { frame, gate, schema, expires_at } => {
+                    bytes.number(0);
+                    [frame.as_str(), gate, schema].into_iter().for_each(|text| bytes.text(text));
+                    bytes.instant(*expires_at);
+                }
+                GateChange::Closed { frame, state } => {
+                    bytes.number(1);
+                    bytes.text(frame.as_str());
+                    bytes.text(state.name());
+                }
+                GateChange::AbandonAll => bytes.number(2),
+            }
+        }
+        bytes.count(self.consumed.len());
+        self.consumed.iter().for_each(|id| bytes.number(*id));
+        if let Some(close) = &self.close {
+            bytes.text(close.status.name());
+            bytes.instant(close.wake_at);
+            bytes.number(close.seen);
+        }
+        Digest::of(&bytes.0)
+    }
+
+    /// Whether the records follow each other from `expected_next`, as a log must.
+    pub fn is_dense(&self) -> bool {
+        (self.expected_next..).zip(&self.records).all(|(sequence, record)| sequence == record.sequence)
+    }
+}
+
+impl NewExecution {
+    /// The digest of everything in this creation but its batch id and the end of the lease, which a
+    /// retry may ask for anew.
+    pub fn content(&self) -> Digest {
+        let mut bytes = Bytes::default();
+        bytes.text(self.id.as_str());
+        bytes.text(&self.flow);
+        bytes.0.extend(self.input.bytes());
+        bytes.record(&self.record);
+        if let Some((worker, _)) = &self.claim {
+            bytes.text(worker);
+        }
+        Digest::of(&bytes.0)
+    }
+}
+
+/// Every part with its length or a fixed width, so that none can run into the next.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn number(&mut self, number: u64) {
+        self.0.extend(number.to_le_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        self.number(count as u64);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.0.extend(text.as_bytes());
+    }
+
+    fn instant(&mut self, at: Option<Timestamp>) {
+        self.0.push(at.is_some().into());
+        self.0.extend(at.unwrap_or_default().as_micros().to_le_bytes());
+    }
+
+    fn record(&mut self, record: &Record) {
+        self.number(record.sequence);
+        self.text(&record.kind);
+        self.instant(Some(record.at));
+        self.number(record.schema.into());
+        self.text(&record.payload);
+        self.text(&record.meta);
+    }
+}
