@@ -131,6 +131,9 @@ pub struct Frame {
     /// A due instant: a timer's, a gate's expiry, a retry's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
+    /// Why nobody knows whether its last attempt happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// Who answered, or gave a verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -268,7 +271,8 @@ impl State {
             }
             Event::StepStarted(e) => {
                 let frame = self.unsettled(&e.frame)?;
-                (frame.status, frame.attempt, frame.due) = (FrameStatus::Open, e.attempt, None);
+                (frame.status, frame.attempt) = (FrameStatus::Open, e.attempt);
+                (frame.due, frame.doubt) = (None, None);
             }
             Event::StepCompleted(e) => {
                 let frame = self.settle(&e.frame, sequence, Outcome::Completed(e.output.clone()))?;
@@ -285,6 +289,7 @@ impl State {
             },
             Event::EffectIndoubt(e) => {
                 let frame = self.frame(&e.frame)?;
+                frame.doubt = Some(e.reason.clone());
                 if frame.status != FrameStatus::Abandoned {
                     frame.status = FrameStatus::InDoubt;
                 }
@@ -361,11 +366,22 @@ impl State {
 impl Frame {
     fn new(kind: FrameKind, opened: u64) -> Self {
         let (status, attempt) = (FrameStatus::Open, 0);
-        Self { kind, status, attempt, input: None, outcome: None, due: None, by: None, opened, settled: None }
+        Self {
+            kind,
+            status,
+            attempt,
+            input: None,
+            outcome: None,
+            due: None,
+            doubt: None,
+            by: None,
+            opened,
+            settled: None,
+        }
     }
 
     fn settle(&mut self, sequence: u64, outcome: Outcome) {
         (self.status, self.outcome) = (FrameStatus::Settled, Some(outcome));
-        (self.settled, self.due) = (Some(sequence), None);
+        (self.settled, self.due, self.doubt) = (Some(sequence), None, None);
     }
 }

@@ -95,7 +95,7 @@ impl FrameId {
     /// use kernel::FrameId;
     /// let ship = FrameId::compose(None, "ship", &["3", "a.b"]);
     /// assert_eq!(ship.as_str(), "ship#3.a%2Eb");
-    /// assert_eq!(FrameId::compose(Some(&ship), "pack", &[]).as_str(), "ship#3.a%2Eb/pack");
+    /// assert_eq!(FrameId::compose(Some(&ship), "pack", &[""; 0]).as_str(), "ship#3.a%2Eb/pack");
     /// ```
     pub fn compose(prefix: Option<&Self>, base: &str, levels: &[impl AsRef<str>]) -> Self {
         let mut text = String::with_capacity(base.len() + 8 * levels.len());

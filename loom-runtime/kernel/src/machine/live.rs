@@ -1,0 +1,478 @@
+//! Live transitions: each input becomes events, one delivery and what the flow asks for next.
+//! Not the waiting for them: the driver brings inputs, this never blocks.
+
+use super::{
+    Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
+    cx::{Due, Issue, Op, Settled},
+    poll::Turn,
+};
+use crate::{
+    Abandoned, Decision, Delivery, Domain, EffectError, Event, Failed, Fault, Fired, FrameId, FrameKind,
+    FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome, ParkReport, RetryClass, RetryPolicy,
+    StepCompleted, StepFailed, StepStarted, TimerSet, UnfoldableEvent,
+};
+
+/// What the machine owes the flow before it takes anything else.
+pub(super) enum Owed {
+    /// A step that was refused, or has used up its attempts.
+    Failure(FrameId, EffectError),
+    /// An answer that was there before its gate.
+    Answer(FrameId, Early),
+}
+
+type Done = Result<Offered, ParkReport>;
+
+impl Machine {
+    /// Takes an input that is neither history nor the end of a write.
+    pub(super) fn take(&mut self, input: Input) -> Offered {
+        let done = match &self.phase {
+            Phase::Live => self.take_live(input),
+            Phase::Closing(event) => {
+                let parks = matches!(**event, Event::ExecutionParked(_));
+                return self.take_closing(input, parks);
+            }
+            Phase::Replaying(_) => return self.take_replaying(input),
+            Phase::Closed(..) => return Offered::Ignored("the owner has let go"),
+        };
+        match done {
+            Ok(offered) => {
+                self.settle_owed();
+                offered
+            }
+            Err(report) => {
+                self.park(report);
+                Offered::Accepted
+            }
+        }
+    }
+
+    fn take_live(&mut self, input: Input) -> Done {
+        match input {
+            Input::Ended { frame, attempt, end } => self.attempt_ended(&frame, attempt, end),
+            Input::Tick => self.tick(),
+            Input::Answer { frame, answer, by, item } => self.answer(frame, Early { answer, by, item }),
+            Input::Cancel { reason, by, item } => {
+                self.journal.consume(item);
+                self.cancel(reason, by);
+                Ok(Offered::Accepted)
+            }
+            Input::Verdict { frame, verdict, by, item } => self.verdict(frame, verdict, by, item),
+            Input::Noted { item } => {
+                self.journal.consume(item);
+                Ok(Offered::Accepted)
+            }
+            Input::Suspend => Ok(self.suspend()),
+            Input::Alarm => self.alarm(),
+            Input::Fault(report) => Err(report),
+            Input::Recorded(_) | Input::Live { .. } | Input::Written | Input::Refused => {
+                Ok(Offered::Ignored("not here"))
+            }
+        }
+    }
+
+    /// An accepted cancel is latched: it wins over an end that is not written yet. Other items find nobody; when it
+    /// parks they stay in the inbox for the next owner.
+    fn take_closing(&mut self, input: Input, parks: bool) -> Offered {
+        match input {
+            Input::Cancel { reason, by, item } => {
+                self.journal.consume(item);
+                self.cancel(reason, by);
+                Offered::Accepted
+            }
+            Input::Answer { item, .. } | Input::Verdict { item, .. } | Input::Noted { item } if !parks => {
+                self.journal.consume(item);
+                Offered::Ignored("the execution ends")
+            }
+            _ => Offered::Ignored("the owner lets go"),
+        }
+    }
+
+    fn take_replaying(&mut self, input: Input) -> Offered {
+        match input {
+            Input::Fault(report) => {
+                self.park(report);
+                Offered::Accepted
+            }
+            _ => Offered::Ignored("the log is not complete"),
+        }
+    }
+
+    /// Commits what a turn asked for, or ends the flow.
+    pub(super) fn accept(&mut self, turn: Turn) {
+        let accepted = turn.issued.into_iter().try_for_each(|issue| match issue {
+            Issue::Requested(frame) => self.start(frame),
+            Issue::Abandoned(frame) => self.abandon(frame),
+        });
+        match (accepted, turn.returned) {
+            (Err(report), _) => self.park(report),
+            (Ok(()), Some(returned)) => self.finish(returned),
+            (Ok(()), None) => {}
+        }
+    }
+
+    pub(super) fn settle_owed(&mut self) {
+        while matches!(self.phase, Phase::Live)
+            && let Some(owed) = self.owed.pop_front()
+        {
+            let settled = match owed {
+                Owed::Failure(frame, error) => self.fail(frame, error.into()),
+                Owed::Answer(frame, early) => self.answer(frame, early).map(drop),
+            };
+            if let Err(report) = settled {
+                self.park(report);
+            }
+        }
+    }
+
+    pub(super) fn commit(&mut self, event: Event) -> Result<u64, ParkReport> {
+        let is_fact = !matches!(event, Event::StepStarted(_));
+        let sequence = self.journal.commit(event, self.clock).map_err(unfoldable)?;
+        if is_fact {
+            self.facts = sequence + 1;
+        }
+        Ok(sequence)
+    }
+
+    pub(super) fn fold_or_park(&mut self, folded: Result<(), UnfoldableEvent>) {
+        if let Err(error) = folded {
+            self.park(unfoldable(error));
+        }
+    }
+
+    /// Commits an outcome, tells the flow, and commits what it asks for next.
+    fn deliver(&mut self, frame: FrameId, event: Event, outcome: Settled) -> Result<(), ParkReport> {
+        if let Some(due) = self.state().frames.get(&frame).and_then(|f| f.due) {
+            self.dues.remove(&(due, frame.clone()));
+        }
+        self.commit(event)?;
+        self.journal.progressed();
+        let at = self.state().updated_at;
+        let turn = self.pass(Some((&frame, outcome)), at)?;
+        self.accept(turn);
+        Ok(())
+    }
+
+    fn fail(&mut self, frame: FrameId, failure: Failed) -> Result<(), ParkReport> {
+        let attempt = self.state().frames.get(&frame).map_or(0, |f| f.attempt);
+        let (retry_at, outcome) = (None, Settled::Failed(failure.clone()));
+        self.deliver(
+            frame.clone(),
+            Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }),
+            outcome,
+        )
+    }
+
+    /// A fresh request becomes an event, and an attempt, a due instant or nothing more.
+    fn start(&mut self, frame: FrameId) -> Result<(), ParkReport> {
+        let (op, digest) = {
+            let inner = self.cx.shared.lock();
+            let Some(slot) = inner.slots.get(&frame) else { return Ok(()) };
+            (slot.op.clone(), slot.digest)
+        };
+        let now = self.clock;
+        match op {
+            Op::Step { step, input, delivery, refuse, .. } => {
+                let input = refuse.is_none().then_some(input);
+                self.start_attempt(StepStarted {
+                    frame: frame.clone(),
+                    step,
+                    attempt: 1,
+                    digest,
+                    input,
+                    delivery,
+                })?;
+                if let Some(error) = refuse {
+                    self.active.remove(&frame);
+                    self.owed.push_back(Owed::Failure(frame, error));
+                }
+            }
+            Op::Timer(due) => {
+                let fire_at = match due {
+                    Due::After(wait) => now.plus(wait),
+                    Due::At(instant) => instant,
+                };
+                self.dues.insert((fire_at, frame.clone()));
+                self.commit(Event::TimerSet(TimerSet { frame, fire_at }))?;
+            }
+            Op::Gate { gate, schema, timeout } => {
+                let expires_at = timeout.map(|wait| now.plus(wait));
+                self.dues.extend(expires_at.map(|at| (at, frame.clone())));
+                if let Some(early) = self.early.remove(&frame) {
+                    self.owed.push_back(Owed::Answer(frame.clone(), early));
+                }
+                self.commit(Event::GateOpened(GateOpened { frame, gate, schema, expires_at }))?;
+            }
+            Op::Decision(_) => {
+                // The slot's outcome, not the request: a recorded choice wins over a computed one.
+                let outcome = self.cx.shared.lock().slots.get(&frame).and_then(|slot| slot.outcome.clone());
+                if let Some(Settled::Completed(value)) = outcome {
+                    self.commit(Event::DecisionRecorded(Decision { frame, value }))?;
+                }
+            }
+            Op::Domain { name, version, data } => {
+                self.commit(Event::Domain(Domain { frame, name, version, data }))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits the start of an attempt, to be handed out once what led to it is durable.
+    fn start_attempt(&mut self, started: StepStarted) -> Result<(), ParkReport> {
+        let (frame, attempt, delivery) = (started.frame.clone(), started.attempt, started.delivery);
+        let sequence = self.commit(Event::StepStarted(started))?;
+        // Starts of sibling steps are no facts that an effect could rest on, everything else is.
+        let barrier = match delivery {
+            Delivery::Pure => 0,
+            Delivery::AtLeastOnce => self.facts,
+            Delivery::AtMostOnce => sequence + 1,
+        };
+        self.active.insert(frame, Active { attempt, waits_for: Some(barrier) });
+        Ok(())
+    }
+
+    /// Starts the next attempt of a frame that has been started before.
+    fn start_again(&mut self, frame: FrameId) -> Result<(), ParkReport> {
+        let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
+        let attempt = known.attempt + 1;
+        let FrameKind::Step { step, digest, delivery } = known.kind.clone() else { return Ok(()) };
+        self.start_attempt(StepStarted { frame, step, attempt, digest, input: None, delivery })
+    }
+
+    fn abandon(&mut self, frame: FrameId) -> Result<(), ParkReport> {
+        let active = self.active.remove(&frame);
+        let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
+        let (attempt, due) = (known.attempt, known.due);
+        let at_most_once = matches!(known.kind, FrameKind::Step { delivery: Delivery::AtMostOnce, .. });
+        let held_back = active.as_ref().is_some_and(|a| a.waits_for.is_some());
+        if let Some(due) = due {
+            self.dues.remove(&(due, frame.clone()));
+        }
+        self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) if *of == frame));
+        self.commit(Event::StepAbandoned(Abandoned { frame: frame.clone() }))?;
+        if at_most_once && !held_back {
+            self.doubt(frame.clone(), attempt, "abandoned")?;
+        }
+        if active.is_some_and(|a| a.waits_for.is_none()) {
+            self.revoked.push_back((frame, attempt));
+        }
+        Ok(())
+    }
+
+    fn doubt(&mut self, frame: FrameId, attempt: u32, reason: &str) -> Result<(), ParkReport> {
+        self.commit(Event::EffectIndoubt(InDoubt { frame, attempt, reason: reason.into() })).map(drop)
+    }
+
+    /// Attempts of at-most-once steps that run while the owner lets go: nobody will take their outcome.
+    pub(super) fn in_doubt_where_running(&mut self, reason: &str) {
+        let running: Vec<_> = self
+            .active
+            .iter()
+            .filter(|(id, active)| {
+                let kind = self.state().frames.get(*id).map(|f| &f.kind);
+                let at_most_once =
+                    matches!(kind, Some(FrameKind::Step { delivery: Delivery::AtMostOnce, .. }));
+                active.waits_for.is_none() && at_most_once
+            })
+            .map(|(id, active)| (id.clone(), active.attempt))
+            .collect();
+        for (frame, attempt) in running {
+            // Cannot fail for a frame that is open; if it does, the closing event still tells why.
+            let _ = self.doubt(frame, attempt, reason);
+        }
+    }
+
+    fn attempt_ended(&mut self, frame: &FrameId, attempt: u32, end: AttemptEnd) -> Done {
+        let running = self.active.get(frame).is_some_and(|a| a.attempt == attempt && a.waits_for.is_none());
+        if !running {
+            return Ok(self.late_end(frame, attempt, &end));
+        }
+        self.active.remove(frame);
+        let (retry, delivery) = self.terms(frame);
+        let frame = frame.clone();
+        match end {
+            AttemptEnd::Returned(output) => {
+                let outcome = Settled::Completed(output.clone());
+                let event = StepCompleted { frame: frame.clone(), attempt, output, by: None };
+                self.deliver(frame, Event::StepCompleted(event), outcome)?;
+            }
+            AttemptEnd::Failed { failure, class } => self.failed(frame, attempt, failure, class, retry)?,
+            AttemptEnd::Refused(error) => self.fail(frame, error.into())?,
+            AttemptEnd::Stopped(error) if delivery == Delivery::AtMostOnce => {
+                self.doubt(frame, attempt, error.code())?;
+            }
+            AttemptEnd::Stopped(error) => {
+                let last = error.to_string();
+                let used_up = EffectError::Exhausted { attempts: attempt, last };
+                let error = if attempt > 1 && attempt >= retry.attempts { used_up } else { error };
+                self.failed(frame, attempt, error.into(), RetryClass::Transient, retry)?;
+            }
+            AttemptEnd::Lost(reason) if delivery == Delivery::AtMostOnce => {
+                self.doubt(frame, attempt, &reason)?
+            }
+            AttemptEnd::Lost(reason) => {
+                let message = format!("attempt {attempt} of `{frame}` ended without an outcome: {reason}");
+                return Err(ParkReport::new(Fault::StepPanicked, message).frame(&frame));
+            }
+        }
+        Ok(Offered::Accepted)
+    }
+
+    fn failed(
+        &mut self,
+        frame: FrameId,
+        attempt: u32,
+        failure: Failed,
+        class: RetryClass,
+        retry: RetryPolicy,
+    ) -> Result<(), ParkReport> {
+        let Some(due) = retry.next(attempt, class, self.clock) else { return self.fail(frame, failure) };
+        self.dues.insert((due, frame.clone()));
+        let retry_at = Some(due);
+        self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at })).map(drop)
+    }
+
+    /// An end that nobody waits for: a repetition, a contradiction, or of an attempt that was given up.
+    fn late_end(&self, frame: &FrameId, attempt: u32, end: &AttemptEnd) -> Offered {
+        let known = self.state().frames.get(frame).filter(|f| f.attempt == attempt);
+        match (known.and_then(|f| f.outcome.as_ref()), end) {
+            (Some(Outcome::Completed(first)), AttemptEnd::Returned(again)) if first == again => {
+                Offered::Ignored("the same outcome came before")
+            }
+            (Some(Outcome::Failed(first)), AttemptEnd::Failed { failure, .. }) if first == failure => {
+                Offered::Ignored("the same outcome came before")
+            }
+            (Some(_), _) => Offered::Contradicts,
+            (None, _) => Offered::Ignored("nobody waits for this attempt"),
+        }
+    }
+
+    /// On what terms a step runs: as the code says, but never more freely than recorded.
+    fn terms(&self, frame: &FrameId) -> (RetryPolicy, Delivery) {
+        let recorded = match self.state().frames.get(frame).map(|f| &f.kind) {
+            Some(FrameKind::Step { delivery, .. }) => *delivery,
+            _ => Delivery::default(),
+        };
+        let inner = self.cx.shared.lock();
+        let retry = match inner.slots.get(frame).map(|slot| &slot.op) {
+            Some(Op::Step { retry, .. }) => *retry,
+            _ => RetryPolicy::NONE,
+        };
+        (retry, recorded)
+    }
+
+    fn tick(&mut self) -> Done {
+        let mut fired = Offered::Ignored("nothing is due");
+        while matches!(self.phase, Phase::Live)
+            && let Some((due, frame)) = self.dues.first().cloned()
+            && due <= self.clock
+        {
+            self.dues.pop_first();
+            fired = Offered::Accepted;
+            let Some(known) = self.state().frames.get(&frame) else { continue };
+            match (&known.kind, known.status) {
+                (FrameKind::Step { .. }, FrameStatus::BackingOff) => self.start_again(frame)?,
+                (FrameKind::Timer, FrameStatus::Open) => {
+                    let event = Event::TimerFired(Fired { frame: frame.clone() });
+                    self.deliver(frame, event, Settled::Fired)?;
+                }
+                (FrameKind::Gate { .. }, FrameStatus::Open) => {
+                    let event = Event::GateExpired(Fired { frame: frame.clone() });
+                    self.deliver(frame, event, Settled::Expired)?;
+                }
+                _ => {}
+            }
+            self.settle_owed();
+        }
+        Ok(fired)
+    }
+
+    fn answer(&mut self, frame: FrameId, early: Early) -> Done {
+        match self.state().frames.get(&frame).map(|f| f.status) {
+            None => {
+                self.early.entry(frame).or_insert(early);
+                Ok(Offered::Accepted)
+            }
+            Some(FrameStatus::Open) => {
+                let Early { answer, by, item } = early;
+                self.journal.consume(item);
+                let outcome = Settled::Answered { answer: answer.clone(), by: by.clone() };
+                let event = Event::GateAnswered(GateAnswered { frame: frame.clone(), answer, by });
+                self.deliver(frame, event, outcome)?;
+                Ok(Offered::Accepted)
+            }
+            Some(_) => {
+                self.journal.consume(early.item);
+                Ok(Offered::Ignored("the gate is closed"))
+            }
+        }
+    }
+
+    fn verdict(&mut self, frame: FrameId, verdict: Verdict, by: String, item: u64) -> Done {
+        self.journal.consume(item);
+        let known = self.state().frames.get(&frame).filter(|f| f.status == FrameStatus::InDoubt);
+        let Some(attempt) = known.map(|f| f.attempt) else {
+            return Ok(Offered::Ignored("the frame is not in doubt"));
+        };
+        match verdict {
+            Verdict::Done(output) => {
+                let outcome = Settled::Completed(output.clone());
+                let event = StepCompleted { frame: frame.clone(), attempt, output, by: Some(by) };
+                self.deliver(frame, Event::StepCompleted(event), outcome)?;
+            }
+            Verdict::Again => self.start_again(frame)?,
+            Verdict::GiveUp => self.fail(frame, EffectError::InDoubt { attempt, by }.into())?,
+        }
+        Ok(Offered::Accepted)
+    }
+
+    fn alarm(&mut self) -> Done {
+        let fault = self.cx.shared.lock().fault.take();
+        match fault {
+            Some(report) => Err(report),
+            None if self.cx.shared.waker.is_foreign() => Err(self.foreign_wake()),
+            None => Ok(Offered::Ignored("no fault")),
+        }
+    }
+
+    /// Attempts that a crash or hand-back cut, timers, gates and back-offs of the log.
+    pub(super) fn restart_open_frames(&mut self) -> Result<(), ParkReport> {
+        let fresh = |id: &FrameId| {
+            self.active.contains_key(id)
+                || self.owed.iter().any(|owed| matches!(owed, Owed::Failure(of, _) if of == id))
+        };
+        let open: Vec<_> = self
+            .state()
+            .frames
+            .iter()
+            .filter(|(id, f)| matches!(f.status, FrameStatus::Open | FrameStatus::BackingOff) && !fresh(id))
+            .map(|(id, f)| (id.clone(), f.due, matches!(f.kind, FrameKind::Step { .. }), f.attempt))
+            .collect();
+        for (id, due, is_step, attempt) in open {
+            match due {
+                Some(due) => {
+                    self.dues.insert((due, id));
+                }
+                None if is_step => self.restart_attempt(id, attempt)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn restart_attempt(&mut self, frame: FrameId, attempt: u32) -> Result<(), ParkReport> {
+        let (retry, delivery) = self.terms(&frame);
+        if delivery == Delivery::AtMostOnce {
+            return self.doubt(frame, attempt, "crash");
+        }
+        if retry.counts_crashes() && attempt >= retry.attempts {
+            let last = format!("the process ended during attempt {attempt}");
+            self.owed.push_back(Owed::Failure(frame, EffectError::Exhausted { attempts: attempt, last }));
+            return Ok(());
+        }
+        self.start_again(frame)
+    }
+}
+
+fn unfoldable(error: UnfoldableEvent) -> ParkReport {
+    ParkReport::new(Fault::UnreadableLog, error.to_string()).at(error.sequence)
+}

@@ -1,0 +1,462 @@
+//! The machine: drives one execution, sans I/O. It polls the flow, and nobody else does.
+//! No clock, no task, no store: `offer` takes what happened, `next_command` says what to do, `state` tells.
+//!
+//! Outcomes are delivered one at a time, in log order, with one poll after each (and more while the flow wakes
+//! itself), live and on replay alike. What a pass asked for becomes events only when the pass ended well.
+
+mod call;
+mod cx;
+mod live;
+mod pass;
+mod poll;
+mod replay;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    future::Future,
+    pin::Pin,
+    sync::atomic::Ordering,
+    task::Waker,
+};
+
+pub use call::Call;
+pub use cx::{Cx, Due, Op, Request, Settled};
+pub use pass::Alarm;
+
+use crate::{
+    Batch, Cancelled, Completed, Delivery, Digest, EffectError, Envelope, Event, ExecutionFailure,
+    ExecutionId, Failed, Fault, Fingerprints, FrameId, ParkReport, Parked, Payload, RetryClass, State,
+    Status, Suspended, Timestamp, journal::Journal,
+};
+
+/// What a flow returns: its output, or its error.
+pub type FlowReturn = Result<Payload, Failed>;
+
+/// A flow that runs.
+pub type FlowFuture = Pin<Box<dyn Future<Output = FlowReturn> + Send>>;
+
+/// Makes the flow's future from its input, once the first event is known.
+pub type Spawn = Box<dyn FnOnce(Cx, Payload) -> FlowFuture + Send>;
+
+/// What a machine is made for.
+pub struct Config {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// The owner's fence: makes its batches its own.
+    pub generation: u64,
+    /// The code of this program.
+    pub code: Fingerprints,
+    /// Rung when something that is not recorded touches the flow; answer with [`Input::Alarm`].
+    pub alarm: Alarm,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The next event of the log. All of them come first, in order.
+    Recorded(Envelope),
+    /// The log has no more events: go on from here.
+    Live {
+        /// Who goes on.
+        worker: String,
+        /// Why.
+        reason: String,
+    },
+    /// An attempt of a step ended.
+    Ended {
+        /// The frame.
+        frame: FrameId,
+        /// The attempt.
+        attempt: u32,
+        /// How.
+        end: AttemptEnd,
+    },
+    /// Time has passed: fire what is due.
+    Tick,
+    /// Somebody answered a gate. Kept until the gate opens, if it has not yet.
+    Answer {
+        /// The gate's frame.
+        frame: FrameId,
+        /// The answer.
+        answer: Payload,
+        /// By whom.
+        by: String,
+        /// The inbox item.
+        item: u64,
+    },
+    /// Somebody cancels the execution.
+    Cancel {
+        /// Why.
+        reason: String,
+        /// By whom.
+        by: String,
+        /// The inbox item.
+        item: u64,
+    },
+    /// Somebody says how an in-doubt step ended.
+    Verdict {
+        /// The step's frame.
+        frame: FrameId,
+        /// How.
+        verdict: Verdict,
+        /// By whom.
+        by: String,
+        /// The inbox item.
+        item: u64,
+    },
+    /// An inbox item that asks for nothing but another try.
+    Noted {
+        /// The inbox item.
+        item: u64,
+    },
+    /// Nothing runs here: let go, if nothing does indeed.
+    Suspend,
+    /// The batch in flight is durable.
+    Written,
+    /// The batch in flight was refused, because the inbox has moved. Offer its items next.
+    Refused,
+    /// The alarm rang.
+    Alarm,
+    /// The runtime found a fault in code.
+    Fault(ParkReport),
+}
+
+/// How an attempt of a step ended.
+#[derive(Clone, Debug)]
+pub enum AttemptEnd {
+    /// It returned a value.
+    Returned(Payload),
+    /// It returned its own error.
+    Failed {
+        /// The error.
+        failure: Failed,
+        /// Whether another attempt may help.
+        class: RetryClass,
+    },
+    /// The engine stopped it; another attempt may help.
+    Stopped(EffectError),
+    /// The engine refused it for good: its outcome is over a limit, say.
+    Refused(EffectError),
+    /// It ended without an outcome that anybody knows: `panic`, `timeout`, `hand-back`.
+    Lost(String),
+}
+
+/// How an in-doubt step ended, as a person found out.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It happened, with this result.
+    Done(Payload),
+    /// It did not happen: run it again.
+    Again,
+    /// Nobody will ever know: the step fails.
+    GiveUp,
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Append this, then offer [`Input::Written`] or [`Input::Refused`].
+    Append(Batch),
+    /// Run an attempt of a step, then offer [`Input::Ended`]. Everything that must be durable before, is.
+    Invoke(Invoke),
+    /// Cancel an attempt: nobody waits for it any more.
+    Revoke {
+        /// The frame.
+        frame: FrameId,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// The owner has let go: the closing event is durable. The machine is done.
+    Closed(Status),
+}
+
+/// An attempt to run.
+#[derive(Clone, Debug)]
+pub struct Invoke {
+    /// The frame.
+    pub frame: FrameId,
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// The step's registered name.
+    pub step: String,
+    /// Its input.
+    pub input: Payload,
+    /// Its delivery mode.
+    pub delivery: Delivery,
+    /// The same for every attempt of this frame, different for every other frame and execution.
+    pub idempotency_key: Digest,
+}
+
+/// What became of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It had its effect, or is kept until it has.
+    Accepted,
+    /// It came too late or twice: no effect. The text says why.
+    Ignored(&'static str),
+    /// Two different outcomes of one attempt: the first stands.
+    Contradicts,
+}
+
+/// Drives one execution.
+pub struct Machine {
+    config: Config,
+    cx: Cx,
+    waker: Waker,
+    spawn: Option<Spawn>,
+    flow: Option<FlowFuture>,
+    journal: Journal,
+    phase: Phase,
+    /// Attempts that run, or wait for the log to be durable up to a sequence before they may.
+    active: BTreeMap<FrameId, Active>,
+    dues: BTreeSet<(Timestamp, FrameId)>,
+    early: BTreeMap<FrameId, Early>,
+    revoked: VecDeque<(FrameId, u32)>,
+    /// Outcomes that the machine owes itself, before it takes others.
+    owed: VecDeque<live::Owed>,
+    /// Every event before this sequence that an effect can rest on: barrier of default steps.
+    facts: u64,
+    flush: bool,
+    clock: Timestamp,
+}
+
+enum Phase {
+    /// Events of the log come in; one segment is held back until the next outcome completes it.
+    Replaying(Option<replay::Segment>),
+    Live,
+    /// The owner lets go with this event, once everything before it is on its way.
+    Closing(Box<Event>),
+    /// The closing event is durable; `true` once the driver was told.
+    Closed(Status, bool),
+}
+
+struct Active {
+    attempt: u32,
+    /// Set until the attempt was handed out.
+    waits_for: Option<u64>,
+}
+
+struct Early {
+    answer: Payload,
+    by: String,
+    item: u64,
+}
+
+impl Machine {
+    /// A machine for one execution; offer it the log first.
+    pub fn new(config: Config, spawn: Spawn) -> Self {
+        let cx = Cx::new(config.execution.clone(), config.alarm.clone());
+        let waker = Waker::from(cx.shared.waker.clone());
+        let journal = Journal::new(config.execution.clone(), config.generation);
+        Self {
+            config,
+            cx,
+            waker,
+            spawn: Some(spawn),
+            flow: None,
+            journal,
+            phase: Phase::Replaying(None),
+            active: BTreeMap::new(),
+            dues: BTreeSet::new(),
+            early: BTreeMap::new(),
+            revoked: VecDeque::new(),
+            owed: VecDeque::new(),
+            facts: 0,
+            flush: false,
+            clock: Timestamp::EPOCH,
+        }
+    }
+
+    /// The folded state, up to the last event that is recorded or on its way.
+    pub fn state(&self) -> &State {
+        self.journal.state()
+    }
+
+    /// Takes what happened at `now`.
+    pub fn offer(&mut self, input: Input, now: Timestamp) -> Offered {
+        self.clock = now.max(self.clock);
+        match input {
+            Input::Recorded(envelope) => self.replay(&envelope),
+            Input::Live { worker, reason } => self.go_live(worker, reason),
+            Input::Written => self.written(),
+            Input::Refused => self.refused(),
+            input => self.take(input),
+        }
+    }
+
+    /// The next thing to do, if there is one now.
+    pub fn next_command(&mut self) -> Option<Command> {
+        if let Some((frame, attempt)) = self.revoked.pop_front() {
+            return Some(Command::Revoke { frame, attempt });
+        }
+        if let Phase::Closed(status, told @ false) = &mut self.phase {
+            *told = true;
+            return Some(Command::Closed(*status));
+        }
+        if let Some(invoke) = self.next_invoke() {
+            return Some(Command::Invoke(invoke));
+        }
+        if self.journal.is_writing() || !self.wants_append() {
+            return None;
+        }
+        self.flush = false;
+        let closing = match &self.phase {
+            Phase::Closing(event) => Some((**event).clone()),
+            _ => None,
+        };
+        Some(Command::Append(self.journal.take_batch(closing, self.clock)))
+    }
+
+    /// Asks for the events so far to be appended, although nothing waits for that.
+    pub fn flush(&mut self) {
+        self.flush = self.journal.has_tail();
+    }
+
+    /// Whether events are not durable yet.
+    pub fn lags(&self) -> bool {
+        self.journal.has_tail() || self.journal.is_writing()
+    }
+
+    /// The next instant at which [`Input::Tick`] has something to do.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.dues.first().map(|(at, _)| *at)
+    }
+
+    /// Whether the execution goes on without anything from outside: attempts run, or it closes.
+    pub fn is_busy(&self) -> bool {
+        !self.active.is_empty() || !matches!(self.phase, Phase::Live)
+    }
+
+    /// Whether an attempt waits for the log, or a closing event does.
+    fn wants_append(&self) -> bool {
+        let waits = |active: &Active| active.waits_for.is_some_and(|at| at > self.journal.durable());
+        matches!(self.phase, Phase::Closing(_))
+            || self.journal.has_tail() && (self.flush || self.active.values().any(waits))
+    }
+
+    fn next_invoke(&mut self) -> Option<Invoke> {
+        if !matches!(self.phase, Phase::Live) {
+            return None;
+        }
+        let durable = self.journal.durable();
+        let ready = |active: &Active| active.waits_for.is_some_and(|at| at <= durable);
+        let (frame, active) = self.active.iter_mut().find(|(_, active)| ready(active))?;
+        active.waits_for = None;
+        let (frame, attempt) = (frame.clone(), active.attempt);
+        let inner = self.cx.shared.lock();
+        let Op::Step { step, input, delivery, .. } = &inner.slots.get(&frame)?.op else { return None };
+        let execution = self.config.execution.as_str().as_bytes();
+        let idempotency_key = Digest::of_parts(&[execution, frame.as_str().as_bytes()]);
+        let (step, input, delivery) = (step.clone(), input.clone(), *delivery);
+        Some(Invoke { frame, attempt, step, input, delivery, idempotency_key })
+    }
+
+    fn written(&mut self) -> Offered {
+        match self.journal.written() {
+            Ok(true) => self.phase = Phase::Closed(self.journal.state().status, false),
+            Ok(false) => {}
+            Err(error) => self.fold_or_park(Err(error)),
+        }
+        Offered::Accepted
+    }
+
+    fn refused(&mut self) -> Offered {
+        self.journal.refused();
+        // A suspension is taken back whole; an end stands, and is tried again after the inbox was read.
+        if matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionSuspended(_))) {
+            self.phase = Phase::Live;
+        }
+        Offered::Accepted
+    }
+
+    /// The flow has returned.
+    fn finish(&mut self, returned: FlowReturn) {
+        self.revoke_all();
+        self.phase = Phase::Closing(Box::new(match returned {
+            Ok(output) => Event::ExecutionCompleted(Completed { output }),
+            Err(failure) => Event::ExecutionFailed(ExecutionFailure { failure }),
+        }));
+    }
+
+    /// A fault in code: the flow is torn down, the execution parks.
+    fn park(&mut self, mut report: ParkReport) {
+        if matches!(self.phase, Phase::Closed(..)) {
+            return;
+        }
+        report.near = report.near.or_else(|| self.cx.shared.lock().near.clone());
+        report.code.get_or_insert_with(|| format!("{:016x}", self.config.code.body));
+        report.sequence.get_or_insert(self.journal.state().next.saturating_sub(1));
+        self.tear_down();
+        self.in_doubt_where_running("parked");
+        self.revoke_all();
+        self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
+    }
+
+    fn cancel(&mut self, reason: String, by: String) {
+        self.tear_down();
+        self.in_doubt_where_running("cancelled");
+        self.revoke_all();
+        self.phase = Phase::Closing(Box::new(Event::ExecutionCancelled(Cancelled { reason, by })));
+    }
+
+    fn suspend(&mut self) -> Offered {
+        if self.is_busy() || self.journal.is_writing() {
+            return Offered::Ignored("something still runs");
+        }
+        let open = |status| !matches!(status, crate::FrameStatus::Settled | crate::FrameStatus::Abandoned);
+        let frames = &self.journal.state().frames;
+        let waiting: Vec<_> =
+            frames.iter().filter(|(_, f)| open(f.status)).map(|(id, _)| id.clone()).collect();
+        let in_doubt = waiting.iter().find(|id| frames[*id].status == crate::FrameStatus::InDoubt);
+        if let Some(frame) = in_doubt {
+            let attempt = frames[frame].attempt;
+            let message = format!("nobody knows whether attempt {attempt} of `{frame}` happened");
+            let report = ParkReport::new(Fault::InDoubt, message).frame(frame);
+            let code = Some(format!("{:016x}", self.config.code.body));
+            let sequence = Some(self.journal.state().next.saturating_sub(1));
+            let report = ParkReport { code, sequence, ..report };
+            self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
+            return Offered::Accepted;
+        }
+        let wake_at = self.next_due();
+        let gated = waiting.iter().any(|id| matches!(frames[id].kind, crate::FrameKind::Gate { .. }));
+        if wake_at.is_none() && !gated {
+            self.park(ParkReport::new(Fault::Stuck, "nothing could ever wake this execution"));
+            return Offered::Accepted;
+        }
+        self.phase = Phase::Closing(Box::new(Event::ExecutionSuspended(Suspended { waiting, wake_at })));
+        Offered::Accepted
+    }
+
+    fn revoke_all(&mut self) {
+        for (frame, active) in std::mem::take(&mut self.active) {
+            if active.waits_for.is_none() {
+                self.revoked.push_back((frame, active.attempt));
+            }
+        }
+        self.dues.clear();
+        self.owed.clear();
+    }
+
+    /// Drops the flow without taking what it drops for abandoned.
+    fn tear_down(&mut self) {
+        self.cx.shared.torn.store(true, Ordering::Release);
+        let (flow, spawn) = (self.flow.take(), self.spawn.take());
+        // A panic in a user's `Drop` must not take the owner with it: the fault that led here is on record.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop((flow, spawn))));
+        self.cx.shared.lock().issued.clear();
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.tear_down();
+    }
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine").field("execution", self.journal.execution()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,293 @@
+//! Replay: the log says what the flow asked for and what it was told, and the flow must agree.
+//! Nothing is committed here; the first event of this owner comes with [`Machine::go_live`].
+//!
+//! The log is a row of segments: an outcome (or the start), then everything that the flow asked for in the pass
+//! after it. A segment is run when the next outcome, or the end of the log, shows that it is complete. Within a
+//! segment the two sides are compared as sets; the last one may have been cut by a crash, and then the rest of what
+//! the flow asks for is new.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Machine, Offered, Phase,
+    cx::{Issue, Op, Settled},
+    poll::Turn,
+};
+use crate::{Envelope, Event, Fault, FrameId, Migrated, ParkReport, Resumed, Status, Timestamp};
+
+pub(super) struct Segment {
+    cause: Option<(FrameId, Settled)>,
+    at: Timestamp,
+    /// What the log holds of the pass, by frame and whether it was dropped.
+    expected: BTreeMap<(FrameId, bool), Envelope>,
+}
+
+/// What an event is to a replay.
+enum Role {
+    /// The flow is told.
+    Outcome(FrameId, Settled),
+    /// The flow asked.
+    Request(FrameId),
+    /// The flow dropped.
+    Abandon(FrameId),
+    /// The flow returned.
+    Return,
+    /// The engine noted something; the flow has no part in it.
+    Passive,
+}
+
+fn role(event: &Event) -> Role {
+    match event {
+        Event::StepCompleted(e) => Role::Outcome(e.frame.clone(), Settled::Completed(e.output.clone())),
+        Event::StepFailed(e) if e.retry_at.is_none() => {
+            Role::Outcome(e.frame.clone(), Settled::Failed(e.failure.clone()))
+        }
+        Event::TimerFired(e) => Role::Outcome(e.frame.clone(), Settled::Fired),
+        Event::GateAnswered(e) => {
+            let (answer, by) = (e.answer.clone(), e.by.clone());
+            Role::Outcome(e.frame.clone(), Settled::Answered { answer, by })
+        }
+        Event::GateExpired(e) => Role::Outcome(e.frame.clone(), Settled::Expired),
+        Event::StepStarted(e) if e.attempt == 1 => Role::Request(e.frame.clone()),
+        Event::TimerSet(e) => Role::Request(e.frame.clone()),
+        Event::GateOpened(e) => Role::Request(e.frame.clone()),
+        Event::DecisionRecorded(e) => Role::Request(e.frame.clone()),
+        Event::Domain(e) => Role::Request(e.frame.clone()),
+        Event::StepAbandoned(e) => Role::Abandon(e.frame.clone()),
+        Event::ExecutionCompleted(_) | Event::ExecutionFailed(_) => Role::Return,
+        _ => Role::Passive,
+    }
+}
+
+impl Machine {
+    /// Takes the next event of the log.
+    pub(super) fn replay(&mut self, envelope: &Envelope) -> Offered {
+        let Phase::Replaying(segment) = &mut self.phase else {
+            return Offered::Ignored("the log was complete");
+        };
+        let segment = segment.take();
+        if let Err(unfoldable) = self.journal.recorded(envelope) {
+            self.park(ParkReport::new(Fault::UnreadableLog, unfoldable.to_string()).at(envelope.sequence));
+            return Offered::Accepted;
+        }
+        let segment = match self.advance(segment, envelope) {
+            Ok(segment) => segment,
+            Err(report) => {
+                self.park(report);
+                return Offered::Accepted;
+            }
+        };
+        if self.journal.state().status.is_terminal() {
+            self.phase = Phase::Closed(self.journal.state().status, false);
+        } else {
+            self.phase = Phase::Replaying(segment);
+        }
+        Offered::Accepted
+    }
+
+    fn advance(
+        &mut self,
+        segment: Option<Segment>,
+        envelope: &Envelope,
+    ) -> Result<Option<Segment>, ParkReport> {
+        if let Event::ExecutionStarted(started) = &envelope.event {
+            self.cx.shared.lock().seed = Some(started.seed);
+            let spawn = self.spawn.take();
+            self.flow = spawn.map(|spawn| spawn(self.cx.clone(), started.input.clone()));
+            return Ok(Some(Segment { cause: None, at: envelope.at, expected: BTreeMap::new() }));
+        }
+        let Some(mut segment) = segment else { return Ok(None) };
+        match role(&envelope.event) {
+            Role::Passive => {}
+            Role::Request(frame) => {
+                segment.expected.insert((frame, false), envelope.clone());
+            }
+            Role::Abandon(frame) => {
+                segment.expected.insert((frame, true), envelope.clone());
+            }
+            Role::Outcome(frame, outcome) => {
+                let turn = self.run_segment(segment, Some(envelope))?;
+                if turn.returned.is_some() {
+                    let found = "the flow returned".to_owned();
+                    return Err(diverged(envelope, None, "the flow returned before the log ends", found));
+                }
+                let (cause, at) = (Some((frame, outcome)), envelope.at);
+                return Ok(Some(Segment { cause, at, expected: BTreeMap::new() }));
+            }
+            Role::Return => {
+                let turn = self.run_segment(segment, Some(envelope))?;
+                self.check_return(envelope, turn)?;
+                return Ok(None);
+            }
+        }
+        Ok(Some(segment))
+    }
+
+    /// Runs a segment and compares. With `next`, the event after it, the segment is whole and must match
+    /// exactly; without, the log may have been cut inside it. Answers what the flow asked for beyond the log.
+    fn run_segment(&mut self, mut segment: Segment, next: Option<&Envelope>) -> Result<Turn, ParkReport> {
+        {
+            let mut inner = self.cx.shared.lock();
+            inner.decisions.clear();
+            for ((frame, _), envelope) in &segment.expected {
+                if let Event::DecisionRecorded(decision) = &envelope.event {
+                    inner.decisions.insert(frame.clone(), decision.value.clone());
+                }
+            }
+        }
+        let cause = segment.cause.take();
+        let mut turn =
+            self.pass(cause.as_ref().map(|(frame, outcome)| (frame, outcome.clone())), segment.at)?;
+        let mut fresh = Vec::new();
+        for issue in turn.issued {
+            let key = match &issue {
+                Issue::Requested(frame) => (frame.clone(), false),
+                Issue::Abandoned(frame) => (frame.clone(), true),
+            };
+            match segment.expected.remove(&key) {
+                Some(envelope) => self.check_request(&key.0, &envelope)?,
+                None => fresh.push(issue),
+            }
+        }
+        let unasked = segment.expected.values().next();
+        match (unasked, fresh.first(), next) {
+            (Some(envelope), asked, _) => {
+                let found = asked.map_or_else(|| "did not ask for it".into(), |issue| self.describe(issue));
+                return Err(diverged(
+                    envelope,
+                    envelope.event.frame(),
+                    "the code no longer does what the log holds",
+                    found,
+                ));
+            }
+            (None, Some(issue), Some(envelope)) => {
+                let found = self.describe(issue);
+                let (Issue::Requested(frame) | Issue::Abandoned(frame)) = issue;
+                return Err(diverged(
+                    envelope,
+                    Some(frame),
+                    "the code asks for something that the log does not hold",
+                    found,
+                ));
+            }
+            _ => {}
+        }
+        turn.issued = fresh;
+        Ok(turn)
+    }
+
+    /// The log and the code ask for the same thing under this id.
+    fn check_request(&self, frame: &FrameId, envelope: &Envelope) -> Result<(), ParkReport> {
+        let inner = self.cx.shared.lock();
+        let Some(slot) = inner.slots.get(frame) else { return Ok(()) };
+        let same = match (&envelope.event, &slot.op) {
+            (Event::StepAbandoned(_), _)
+            | (Event::TimerSet(_), Op::Timer(_))
+            | (Event::DecisionRecorded(_), Op::Decision(_)) => true,
+            (Event::GateOpened(e), Op::Gate { gate, .. }) => e.gate == *gate,
+            (Event::Domain(e), Op::Domain { name, .. }) => e.name == *name,
+            (Event::StepStarted(e), Op::Step { step, .. }) if e.step == *step => {
+                if e.digest == slot.digest {
+                    return Ok(());
+                }
+                let found = format!("{} with input digest {}", slot.op.describe(), slot.digest);
+                return Err(diverged(
+                    envelope,
+                    Some(frame),
+                    "the input differs from the recorded one",
+                    found,
+                ));
+            }
+            _ => false,
+        };
+        if same {
+            return Ok(());
+        }
+        Err(diverged(
+            envelope,
+            Some(frame),
+            "the code asks for another thing under this id",
+            slot.op.describe(),
+        ))
+    }
+
+    fn check_return(&self, envelope: &Envelope, turn: Turn) -> Result<(), ParkReport> {
+        let found = match (&envelope.event, turn.returned) {
+            (_, None) => "the flow still waits".to_owned(),
+            (Event::ExecutionCompleted(e), Some(Ok(output))) if e.output == output => return Ok(()),
+            (Event::ExecutionFailed(e), Some(Err(failure))) if e.failure == failure => return Ok(()),
+            (_, Some(Ok(output))) => format!("returned a value with digest {}", output.digest()),
+            (_, Some(Err(failure))) => format!("returned the error {}", failure.code),
+        };
+        Err(diverged(envelope, None, "the outcome differs from the recorded one", found))
+    }
+
+    fn describe(&self, issue: &Issue) -> String {
+        let inner = self.cx.shared.lock();
+        match issue {
+            Issue::Requested(frame) => {
+                let what = inner.slots.get(frame).map_or_else(String::new, |slot| slot.op.describe());
+                format!("asked for {what} as `{frame}`")
+            }
+            Issue::Abandoned(frame) => format!("dropped `{frame}`"),
+        }
+    }
+
+    /// The log has no more events: run what is held back, then start what is open.
+    pub(super) fn go_live(&mut self, worker: String, reason: String) -> Offered {
+        let Phase::Replaying(segment) = &mut self.phase else {
+            return Offered::Ignored("it is live already");
+        };
+        let segment = segment.take();
+        self.phase = Phase::Live;
+        let (status, code) = (self.state().status, self.state().code);
+        let fresh_start = self.state().next == 1;
+        let resumed = if fresh_start && status == Status::Running {
+            Ok(())
+        } else {
+            self.commit(Event::ExecutionResumed(Resumed { worker, reason })).map(drop)
+        };
+        let ran = resumed
+            .and_then(|()| segment.map(|segment| self.run_segment(segment, None)).transpose())
+            .and_then(|turn| {
+                // Only code that has proved to agree with the log is noted as going on with it.
+                let to = self.config.code;
+                if code != to {
+                    self.commit(Event::ExecutionMigrated(Migrated { from: code, to }))?;
+                }
+                Ok(turn)
+            });
+        match ran {
+            Ok(turn) => {
+                if let Some(turn) = turn {
+                    self.accept(turn);
+                }
+                if matches!(self.phase, Phase::Live)
+                    && let Err(report) = self.restart_open_frames()
+                {
+                    self.park(report);
+                }
+                self.settle_owed();
+            }
+            Err(report) => self.park(report),
+        }
+        Offered::Accepted
+    }
+}
+
+fn diverged(at: &Envelope, frame: Option<&FrameId>, message: &str, found: String) -> ParkReport {
+    let holds = match (at.event.frame(), &at.event) {
+        (Some(id), Event::StepStarted(e)) => {
+            format!("{} of step `{}` as `{id}`", at.event.kind().name(), e.step)
+        }
+        (Some(id), _) => format!("{} of `{id}`", at.event.kind().name()),
+        (None, _) => at.event.kind().name().to_owned(),
+    };
+    let report = ParkReport::new(Fault::Divergence, message)
+        .at(at.sequence)
+        .versus(format!("{holds} at event {}", at.sequence), found);
+    match frame {
+        Some(frame) => report.frame(frame),
+        None => report,
+    }
+}
