@@ -52,6 +52,8 @@ pub enum Op {
         delivery: Delivery,
         /// How often it is tried.
         retry: RetryPolicy,
+        /// How long an attempt may take, when the call says other than the step.
+        timeout: Option<Duration>,
         /// Set when a limit forbids the call: it settles with this, and nothing runs.
         refuse: Option<EffectError>,
     },
@@ -202,6 +204,11 @@ impl Cx {
     /// The instant of the event that the flow has last been told: a function of the position in the log.
     pub fn now(&self) -> Timestamp {
         self.shared.lock().now
+    }
+
+    /// The value that the log holds for a decision of this pass, if it does: then there is nothing to choose.
+    pub fn recorded_decision(&self, frame: &FrameId) -> Option<Payload> {
+        self.shared.lock().decisions.get(frame).cloned()
     }
 
     /// 16 bytes that are the same on every replay: drawn from the execution's seed, the call site and how often

@@ -184,6 +184,8 @@ pub struct Invoke {
     pub input: Payload,
     /// Its delivery mode.
     pub delivery: Delivery,
+    /// How long it may take, when the call says other than the step.
+    pub timeout: Option<std::time::Duration>,
     /// The same for every attempt of this frame, different for every other frame and execution.
     pub idempotency_key: Digest,
 }
@@ -345,11 +347,11 @@ impl Machine {
         active.waits_for = None;
         let (frame, attempt) = (frame.clone(), active.attempt);
         let inner = self.cx.shared.lock();
-        let Op::Step { step, input, delivery, .. } = &inner.slots.get(&frame)?.op else { return None };
+        let Op::Step { step, input, delivery, timeout, .. } = &inner.slots.get(&frame)?.op else { return None };
         let execution = self.config.execution.as_str().as_bytes();
         let idempotency_key = Digest::of_parts(&[execution, frame.as_str().as_bytes()]);
-        let (step, input, delivery) = (step.clone(), input.clone(), *delivery);
-        Some(Invoke { frame, attempt, step, input, delivery, idempotency_key })
+        let (step, input, delivery, timeout) = (step.clone(), input.clone(), *delivery, *timeout);
+        Some(Invoke { frame, attempt, step, input, delivery, timeout, idempotency_key })
     }
 
     fn written(&mut self) -> Offered {
@@ -386,7 +388,9 @@ impl Machine {
         }
         report.near = report.near.or_else(|| self.cx.shared.lock().near.clone());
         report.code.get_or_insert_with(|| format!("{:016x}", self.config.code.body));
-        report.sequence.get_or_insert(self.journal.state().next.saturating_sub(1));
+        let about = report.frame.as_ref().and_then(|frame| self.state().frames.get(frame));
+        let settled = about.and_then(|frame| frame.settled);
+        report.sequence = report.sequence.or(settled).or(Some(self.state().next.saturating_sub(1)));
         self.tear_down();
         self.in_doubt_where_running("parked");
         self.revoke_all();
