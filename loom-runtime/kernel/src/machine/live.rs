@@ -306,6 +306,7 @@ impl Machine {
                 let error = if attempt > 1 && attempt >= retry.attempts { used_up } else { error };
                 self.failed(frame, attempt, error.into(), RetryClass::Transient, retry)?;
             }
+            AttemptEnd::Fault(report) => return Err(report),
             AttemptEnd::Lost(reason) if delivery == Delivery::AtMostOnce => {
                 self.doubt(frame, attempt, &reason)?
             }

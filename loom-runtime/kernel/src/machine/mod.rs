@@ -139,6 +139,8 @@ pub enum AttemptEnd {
     Refused(EffectError),
     /// It ended without an outcome that anybody knows: `panic`, `timeout`, `hand-back`.
     Lost(String),
+    /// A fault in code kept it from running, or from telling its outcome: the execution parks.
+    Fault(ParkReport),
 }
 
 /// How an in-doubt step ended, as a person found out.

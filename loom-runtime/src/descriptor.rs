@@ -1,0 +1,250 @@
+//! What the macros say of each flow and step: constants, made by `cargo build`.
+//! Nothing is looked up or checked here; that is [`crate::Registry`].
+
+use std::{any::TypeId, time::Duration};
+
+use futures_util::future::BoxFuture;
+use kernel::{
+    Delivery, Payload, RetryPolicy,
+    machine::{AttemptEnd, FlowReturn},
+};
+use schemars::Schema;
+
+use crate::{Ctx, step::StepEnv};
+
+/// Makes the JSON Schema of a type: a function, since schemas are not constants.
+pub type SchemaFn = fn() -> Schema;
+
+/// Runs one attempt of a step: decodes the input, runs the body, encodes the outcome.
+pub type Invoke = fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd>;
+
+/// Runs a flow: decodes the input, runs the body, encodes the outcome.
+pub type RunFlow = fn(Ctx, Payload) -> BoxFuture<'static, FlowReturn>;
+
+/// A place in the user's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, as the compiler names it.
+    pub file: &'static str,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The module's path.
+    pub module: &'static str,
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A registered step.
+#[derive(Clone, Copy, Debug)]
+pub struct StepDescriptor {
+    /// Its name: what logs say, unique within a program.
+    pub name: &'static str,
+    /// Its doc comment.
+    pub doc: &'static str,
+    /// Where it is written.
+    pub location: Location,
+    /// How it gives its result to the world.
+    pub delivery: Delivery,
+    /// How often it is tried.
+    pub retry: RetryPolicy,
+    /// How long one attempt may take.
+    pub timeout: Option<Duration>,
+    /// How long one attempt may be silent, if it is to call [`crate::StepCx::heartbeat`].
+    pub heartbeat: Option<Duration>,
+    /// What kinds of things it touches.
+    pub effects: &'static [&'static str],
+    /// What it wants to be given.
+    pub resources: &'static [ResourceDescriptor],
+    /// Of its input: an object with one property per parameter.
+    pub input: SchemaFn,
+    /// Of its output.
+    pub output: SchemaFn,
+    /// Of its error.
+    pub error: SchemaFn,
+    /// Of its tokens.
+    pub fingerprint: u64,
+    /// Its body.
+    pub invoke: Invoke,
+}
+
+/// A resource that a step wants.
+#[derive(Clone, Copy, Debug)]
+pub struct ResourceDescriptor {
+    /// The type's name, for messages.
+    pub name: fn() -> &'static str,
+    /// The type.
+    pub id: fn() -> TypeId,
+}
+
+impl ResourceDescriptor {
+    /// The resource `T`.
+    pub const fn of<T: 'static>() -> Self {
+        Self { name: std::any::type_name::<T>, id: TypeId::of::<T> }
+    }
+}
+
+/// A registered flow.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowDescriptor {
+    /// Its name: what logs say, unique within a program.
+    pub name: &'static str,
+    /// Its doc comment.
+    pub doc: &'static str,
+    /// Where it is written.
+    pub location: Location,
+    /// Of its input.
+    pub input: SchemaFn,
+    /// Of its output.
+    pub output: SchemaFn,
+    /// Of its error.
+    pub error: SchemaFn,
+    /// The gates in its body.
+    pub gates: &'static [GateDescriptor],
+    /// The effect classes that it may reach; `None` when it declares no ceiling.
+    pub effects: Option<&'static [&'static str]>,
+    /// Its shape.
+    pub graph: &'static [Node],
+    /// The parts that it calls.
+    pub parts: &'static [&'static PartDescriptor],
+    /// Of its tokens.
+    pub fingerprint: u64,
+    /// Its body.
+    pub run: RunFlow,
+}
+
+/// A part of flows: a helper with a prefix of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct PartDescriptor {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is written.
+    pub location: Location,
+    /// The gates in its body.
+    pub gates: &'static [GateDescriptor],
+    /// Its shape.
+    pub graph: &'static [Node],
+    /// The parts that it calls.
+    pub parts: &'static [&'static PartDescriptor],
+    /// Of its tokens.
+    pub fingerprint: u64,
+}
+
+/// A gate in the body of a flow or part.
+#[derive(Clone, Copy, Debug)]
+pub struct GateDescriptor {
+    /// Its name.
+    pub name: &'static str,
+    /// Of an answer.
+    pub schema: SchemaFn,
+    /// The line, in the file of its flow or part.
+    pub line: u32,
+}
+
+/// A node of a static graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A step is run.
+    Step {
+        /// The call site's id.
+        id: &'static str,
+        /// The step's name.
+        step: &'static str,
+        /// The line.
+        line: u32,
+    },
+    /// Somebody is asked.
+    Gate {
+        /// The call site's id.
+        id: &'static str,
+        /// The line.
+        line: u32,
+    },
+    /// A timer is awaited.
+    Timer {
+        /// The call site's id.
+        id: &'static str,
+        /// The line.
+        line: u32,
+    },
+    /// A choice is made.
+    Decision {
+        /// The call site's id.
+        id: &'static str,
+        /// The line.
+        line: u32,
+    },
+    /// A domain event is emitted.
+    Emit {
+        /// The call site's id.
+        id: &'static str,
+        /// The line.
+        line: u32,
+    },
+    /// A part is called.
+    Part {
+        /// The call site's id.
+        id: &'static str,
+        /// The part's name.
+        part: &'static str,
+        /// The line.
+        line: u32,
+    },
+    /// The body is repeated.
+    Loop {
+        /// What is looped over, as written.
+        label: &'static str,
+        /// The line.
+        line: u32,
+        /// The body.
+        body: &'static [Self],
+    },
+    /// One of the arms is taken.
+    Branch {
+        /// What decides, as written.
+        label: &'static str,
+        /// The line.
+        line: u32,
+        /// The arms.
+        arms: &'static [Arm],
+    },
+    /// The arms run side by side.
+    Parallel {
+        /// The line.
+        line: u32,
+        /// The arms.
+        arms: &'static [Arm],
+    },
+    /// The flow returns.
+    Return {
+        /// The line.
+        line: u32,
+    },
+}
+
+/// An arm of a branch, or one of several that run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// The arm's pattern or condition, as written.
+    pub label: &'static str,
+    /// Its body.
+    pub body: &'static [Node],
+}
+
+/// A durable call site, as the macro saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Its id.
+    pub id: &'static str,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+    /// The file.
+    pub file: &'static str,
+}

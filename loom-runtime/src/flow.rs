@@ -1,0 +1,90 @@
+//! Flows and their parts: async functions over a [`Ctx`], as the macros leave them.
+//! Not their execution: the machine polls them, the driver feeds the machine.
+
+use std::{any::type_name, marker::PhantomData};
+
+use futures_util::future::BoxFuture;
+use kernel::{Failed, Fault, ParkReport, Payload, machine::FlowReturn};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, failure};
+
+/// A flow. `#[flow]` implements it on a type that has the function's name.
+pub trait Flow: Sized + 'static {
+    /// Its input; `()` when it takes none.
+    type Input: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    /// What it returns.
+    type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    /// What it fails with.
+    type Error: Failure;
+    /// What the registry knows of it.
+    const DESCRIPTOR: &'static FlowDescriptor;
+
+    /// The body.
+    fn run(ctx: Ctx, input: Self::Input) -> BoxFuture<'static, Result<Self::Output, Self::Error>>;
+}
+
+/// A part of flows. `#[flow(part)]` implements it on a type that has the function's name.
+pub trait Part: 'static {
+    /// What the registry knows of it.
+    const DESCRIPTOR: &'static PartDescriptor;
+}
+
+/// A call of a flow that has not been started: inert data. `app.start` starts it.
+#[must_use = "a flow call does nothing until `app.start` starts it"]
+pub struct FlowCall<F: Flow> {
+    pub(crate) input: F::Input,
+    flow: PhantomData<fn() -> F>,
+}
+
+impl<F: Flow> FlowCall<F> {
+    /// A call with this input.
+    pub fn new(input: F::Input) -> Self {
+        Self { input, flow: PhantomData }
+    }
+}
+
+/// A call of a part that has not been made: inert. `ctx.part` makes it.
+#[must_use = "a part call does nothing until `ctx.part` makes it"]
+pub struct PartCall<T>(pub(crate) Box<dyn FnOnce(Ctx) -> BoxFuture<'static, T> + Send>);
+
+impl<T> PartCall<T> {
+    /// A call that runs this body.
+    pub fn new(body: impl FnOnce(Ctx) -> BoxFuture<'static, T> + Send + 'static) -> Self {
+        Self(Box::new(body))
+    }
+}
+
+/// Runs `F`: what `FlowDescriptor::run` points to.
+pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowReturn> {
+    Box::pin(async move {
+        let input: F::Input = match input.decode() {
+            Ok(input) => input,
+            Err(reason) => {
+                let flow = F::DESCRIPTOR.name;
+                let message =
+                    format!("the input of flow `{flow}` no longer reads as {}: {reason}", type_name::<F::Input>());
+                return ctx.stop(ParkReport::new(Fault::Undecodable, message).at(0)).await;
+            }
+        };
+        let wrong = |what: &str, ty: &str, reason: kernel::InvalidPayload| {
+            let flow = F::DESCRIPTOR.name;
+            let message = format!("the {what} of flow `{flow}` ({ty}) cannot be written as JSON: {reason}");
+            ParkReport::new(Fault::Unserializable, message)
+        };
+        match F::run(ctx.clone(), input).await {
+            Ok(output) => match Payload::encode(&output) {
+                Ok(output) => match ctx.limits().check_flow(F::DESCRIPTOR.name, &output) {
+                    Ok(()) => Ok(output),
+                    Err(error) => Err(Failed::from(error)),
+                },
+                Err(reason) => ctx.stop(wrong("output", type_name::<F::Output>(), reason)).await,
+            },
+            Err(error) => match failure::recorded(&error) {
+                Ok(failed) => Err(failed),
+                Err(reason) => ctx.stop(wrong("error", type_name::<F::Error>(), reason)).await,
+            },
+        }
+    })
+}

@@ -1,0 +1,40 @@
+//! Limits on what an execution may write, checked at the call and before any durable write.
+//! Not budgets: those are policies of a room.
+
+use kernel::{EffectError, Payload};
+
+/// Limits on sizes. All in bytes of canonical JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of one input, output, answer, decision or domain event. 4 MiB unless set.
+    pub payload: usize,
+    /// Of one recorded failure. 16 KiB unless set.
+    pub failure: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { payload: 4 << 20, failure: 16 << 10 }
+    }
+}
+
+impl Limits {
+    /// The engine's report on a step's input that is too large.
+    pub(crate) fn refuse_input(&self, step: &str, input: &Payload) -> Option<EffectError> {
+        self.refuse(step, "input", input)
+    }
+
+    pub(crate) fn check_flow(&self, flow: &str, output: &Payload) -> Result<(), EffectError> {
+        self.refuse(flow, "outcome", output).map_or(Ok(()), Err)
+    }
+
+    fn refuse(&self, of: &str, what: &str, payload: &Payload) -> Option<EffectError> {
+        let (size, limit) = (payload.len(), self.payload);
+        (size > limit).then(|| EffectError::PayloadTooLarge {
+            step: of.into(),
+            what: what.into(),
+            size: size as u64,
+            limit: limit as u64,
+        })
+    }
+}

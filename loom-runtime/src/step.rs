@@ -1,0 +1,302 @@
+//! Steps: the units of work that are run once and recorded.
+//! Not how often or when they run: the machine decides that, the driver does it.
+
+use std::{
+    any::{Any, TypeId, type_name},
+    collections::HashMap,
+    marker::PhantomData,
+    ops::Deref,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use kernel::{
+    EffectError, ExecutionId, FrameId, ParkReport, Payload,
+    machine::AttemptEnd,
+};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Failure, Limits, StepDescriptor, failure};
+
+/// A step. `#[step]` implements it on a type that has the function's name.
+pub trait Step: Sized + 'static {
+    /// The parameters, as one value.
+    type Input: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    /// What it returns.
+    type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    /// What it fails with.
+    type Error: Failure;
+    /// What the registry knows of it.
+    const DESCRIPTOR: &'static StepDescriptor;
+
+    /// The body, for one attempt.
+    ///
+    /// # Errors
+    /// A resource that it wants was not provided.
+    fn body(
+        input: Self::Input,
+        env: &StepEnv,
+    ) -> Result<BoxFuture<'static, Result<Self::Output, Self::Error>>, MissingResource>;
+}
+
+/// A `Result`, under whatever alias: lets the macros name its two types.
+#[diagnostic::on_unimplemented(
+    message = "a step or flow returns a `Result`, and `{Self}` is none",
+    note = "write `-> Result<T, E>` with `E: Failure`; `loom::Result<T>` is the ready-made one"
+)]
+pub trait StepResult {
+    /// Of `Ok`.
+    type Ok;
+    /// Of `Err`.
+    type Err;
+}
+
+impl<T, E> StepResult for Result<T, E> {
+    type Ok = T;
+    type Err = E;
+}
+
+/// A call of a step that has not been run: inert data. `ctx.run` runs it durably.
+#[must_use = "a step call does nothing until `ctx.run` runs it"]
+pub struct StepCall<S: Step> {
+    pub(crate) input: S::Input,
+    step: PhantomData<fn() -> S>,
+}
+
+impl<S: Step> StepCall<S> {
+    /// A call with this input.
+    pub fn new(input: S::Input) -> Self {
+        Self { input, step: PhantomData }
+    }
+
+    /// Runs the body once, here and undurably: for unit tests of steps.
+    ///
+    /// # Errors
+    /// What the step fails with.
+    ///
+    /// # Panics
+    /// When `resources` lacks what the step wants; the message names the type.
+    pub async fn call(self, resources: &Resources) -> Result<S::Output, S::Error> {
+        let env = StepEnv::undurable(resources.clone(), S::DESCRIPTOR.name);
+        match S::body(self.input, &env) {
+            Ok(body) => body.await,
+            Err(missing) => panic!("{missing}"),
+        }
+    }
+}
+
+/// A resource, shared by all steps that want it. Provided once with `App::builder().provide(..)`.
+pub struct Res<T: ?Sized>(Arc<T>);
+
+impl<T> Deref for Res<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Clone for Res<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// The resources of a program, by type.
+#[derive(Clone, Default)]
+pub struct Resources(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+
+impl Resources {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// These, and `resource`; a second one of a type replaces the first.
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(mut self, resource: T) -> Self {
+        Arc::make_mut(&mut self.0).insert(TypeId::of::<T>(), Arc::new(resource));
+        self
+    }
+
+    pub(crate) fn has(&self, id: TypeId) -> bool {
+        self.0.contains_key(&id)
+    }
+
+    fn get<T: Send + Sync + 'static>(&self) -> Option<Res<T>> {
+        self.0.get(&TypeId::of::<T>()).cloned()?.downcast().ok().map(Res)
+    }
+}
+
+/// A resource that a step wants and nobody provided.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("step `{step}` wants the resource `{resource}`: add `.provide(..)` to the App builder")]
+pub struct MissingResource {
+    /// The step.
+    pub step: &'static str,
+    /// The resource's type.
+    pub resource: &'static str,
+}
+
+/// A step's view of its own attempt. Has no durable methods: a step is one unit.
+#[derive(Clone)]
+pub struct StepCx {
+    execution: ExecutionId,
+    frame: FrameId,
+    attempt: u32,
+    idempotency_key: Arc<str>,
+    cancel: CancellationToken,
+    beat: Arc<watch::Sender<u64>>,
+}
+
+impl StepCx {
+    /// The execution.
+    pub fn execution(&self) -> &ExecutionId {
+        &self.execution
+    }
+
+    /// The frame's id, `ship#3`.
+    pub fn frame(&self) -> &FrameId {
+        &self.frame
+    }
+
+    /// Which attempt this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// A key that is the same for every attempt of this frame and different for every other frame and
+    /// execution: 32 hexadecimal digits, to be given to the other side.
+    pub fn idempotency_key(&self) -> &str {
+        &self.idempotency_key
+    }
+
+    /// Whether nobody waits for the outcome any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Completes when nobody waits for the outcome any more.
+    pub async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+
+    /// Says that the attempt is alive. A step with `heartbeat = "5s"` that is silent for longer is given up.
+    pub fn heartbeat(&self) {
+        self.beat.send_modify(|beats| *beats += 1);
+    }
+}
+
+/// What an attempt is run with.
+#[derive(Clone)]
+pub struct StepEnv {
+    step: &'static str,
+    cx: StepCx,
+    resources: Resources,
+    limits: Limits,
+}
+
+impl StepEnv {
+    pub(crate) fn new(
+        invoke: &kernel::machine::Invoke,
+        step: &'static str,
+        execution: ExecutionId,
+        resources: Resources,
+        limits: Limits,
+        cancel: CancellationToken,
+    ) -> Self {
+        let cx = StepCx {
+            execution,
+            frame: invoke.frame.clone(),
+            attempt: invoke.attempt,
+            idempotency_key: invoke.idempotency_key.to_string().into(),
+            cancel,
+            beat: Arc::new(watch::Sender::new(0)),
+        };
+        Self { step, cx, resources, limits }
+    }
+
+    fn undurable(resources: Resources, step: &'static str) -> Self {
+        let cx = StepCx {
+            execution: "undurable".parse().expect("a valid id"),
+            frame: FrameId::parsed(step),
+            attempt: 1,
+            idempotency_key: "undurable".into(),
+            cancel: CancellationToken::new(),
+            beat: Arc::new(watch::Sender::new(0)),
+        };
+        Self { step, cx, resources, limits: Limits::default() }
+    }
+
+    /// A resource of the program.
+    ///
+    /// # Errors
+    /// Nobody provided it.
+    pub fn resource<T: Send + Sync + 'static>(&self) -> Result<Res<T>, MissingResource> {
+        let missing = MissingResource { step: self.step, resource: type_name::<T>() };
+        self.resources.get().ok_or(missing)
+    }
+
+    /// The step's view of the attempt.
+    pub fn cx(&self) -> StepCx {
+        self.cx.clone()
+    }
+
+    /// Completes when the attempt has been silent for `window`.
+    pub(crate) async fn silence(&self, window: Duration) {
+        let mut beats = self.cx.beat.subscribe();
+        while let Ok(Ok(())) = tokio::time::timeout(window, beats.changed()).await {}
+    }
+}
+
+/// Runs one attempt of `S`: what `StepDescriptor::invoke` points to.
+pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, AttemptEnd> {
+    Box::pin(async move {
+        let input: S::Input = match input.decode() {
+            Ok(input) => input,
+            Err(reason) => {
+                let message = format!("the input of step `{}` no longer reads as {}: {reason}", env.step, type_name::<S::Input>());
+                return AttemptEnd::Fault(ParkReport::new(kernel::Fault::Undecodable, message).frame(&env.cx.frame));
+            }
+        };
+        let body = match S::body(input, &env) {
+            Ok(body) => body,
+            Err(missing) => {
+                let report = ParkReport::new(kernel::Fault::MissingResource, missing.to_string());
+                return AttemptEnd::Fault(report.frame(&env.cx.frame));
+            }
+        };
+        match body.await {
+            Ok(output) => match Payload::encode(&output) {
+                Ok(output) => env.within("outcome", output.len(), env.limits.payload, AttemptEnd::Returned(output)),
+                Err(reason) => env.unserializable("outcome", type_name::<S::Output>(), &reason),
+            },
+            Err(error) => match failure::recorded(&error) {
+                Ok(failure) => {
+                    let (size, class) = (failure.error.as_ref().map_or(0, Payload::len), error.retry());
+                    env.within("failure", size, env.limits.failure, AttemptEnd::Failed { failure, class })
+                }
+                Err(reason) => env.unserializable("failure", type_name::<S::Error>(), &reason),
+            },
+        }
+    })
+}
+
+impl StepEnv {
+    fn within(&self, what: &str, size: usize, limit: usize, end: AttemptEnd) -> AttemptEnd {
+        if size <= limit {
+            return end;
+        }
+        let (step, what) = (self.step.into(), what.into());
+        AttemptEnd::Refused(EffectError::PayloadTooLarge { step, what, size: size as u64, limit: limit as u64 })
+    }
+
+    fn unserializable(&self, what: &str, ty: &str, reason: &kernel::InvalidPayload) -> AttemptEnd {
+        let message = format!("the {what} of step `{}` ({ty}) cannot be written as JSON: {reason}", self.step);
+        AttemptEnd::Fault(ParkReport::new(kernel::Fault::Unserializable, message).frame(&self.cx.frame))
+    }
+}
