@@ -1,0 +1,125 @@
+//! Values that the attributes take: durations and effect classes. Not which attribute takes which:
+//! `parse.rs` of each macro says that.
+
+use darling::ast::NestedMeta;
+use darling::{Error, FromMeta};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::{Lit, LitStr};
+
+use crate::codes;
+use crate::diagnostics::Diagnostics;
+use crate::names;
+
+/// A duration as written. It is read by [`DurationText::millis`], so that a bad one is an error
+/// with its own number rather than a parse error.
+#[derive(Clone)]
+pub(crate) struct DurationText(LitStr);
+
+impl FromMeta for DurationText {
+    fn from_value(value: &Lit) -> Result<Self, Error> {
+        match value {
+            Lit::Str(text) => Ok(Self(text.clone())),
+            other => Err(Error::custom("a duration is a string such as \"10s\"").with_span(other)),
+        }
+    }
+}
+
+impl DurationText {
+    /// The duration in milliseconds, or `None`.
+    pub(crate) fn millis(&self) -> Option<u64> {
+        let text = self.0.value();
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        number.parse::<u64>().ok()?.checked_mul(factor)
+    }
+
+    /// Reports a duration that cannot be read.
+    pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
+        if self.millis().is_none() {
+            diagnostics.report(
+                codes::DURATION,
+                &self.0,
+                format_args!("`{}` is not a duration", self.0.value()),
+                "write a whole number and a unit: \"200ms\", \"10s\", \"5m\", \"2h\", \"3d\"",
+            );
+        }
+    }
+}
+
+/// `::core::time::Duration` of so many milliseconds.
+pub(crate) fn duration(millis: u64) -> TokenStream {
+    quote_spanned!(Span::mixed_site()=> ::core::time::Duration::from_millis(#millis))
+}
+
+/// A list of effect classes, `effects("http", "payments.write")`.
+#[derive(Clone, Default)]
+pub(crate) struct EffectClasses(Vec<LitStr>);
+
+impl FromMeta for EffectClasses {
+    fn from_list(items: &[NestedMeta]) -> Result<Self, Error> {
+        let mut errors = Error::accumulator();
+        let mut classes = Vec::new();
+        for item in items {
+            match item {
+                NestedMeta::Lit(Lit::Str(class)) => classes.push(class.clone()),
+                other => errors.push(Error::custom("an effect class is a string literal").with_span(other)),
+            }
+        }
+        errors.finish_with(Self(classes))
+    }
+}
+
+impl EffectClasses {
+    /// Reports names that break the grammar.
+    pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
+        for class in &self.0 {
+            check_name(class, "effect class", diagnostics);
+        }
+    }
+}
+
+impl ToTokens for EffectClasses {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let classes = &self.0;
+        tokens.extend(quote_spanned!(Span::mixed_site()=> &[#(#classes),*]));
+    }
+}
+
+/// Reports a literal name that breaks the grammar.
+pub(crate) fn check_name(name: &LitStr, what: &str, diagnostics: &mut Diagnostics) {
+    let text = name.value();
+    if !names::is_valid(&text) {
+        let message = format_args!("`{text}` cannot be the name of a {what}");
+        diagnostics.report(codes::NAME, name, message, names::HELP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DurationText;
+    use proc_macro2::Span;
+    use syn::LitStr;
+
+    fn millis(text: &str) -> Option<u64> {
+        DurationText(LitStr::new(text, Span::call_site())).millis()
+    }
+
+    #[test]
+    fn a_duration_is_a_number_and_a_unit() {
+        assert_eq!(millis("200ms"), Some(200));
+        assert_eq!(millis("10s"), Some(10_000));
+        assert_eq!(millis("3d"), Some(259_200_000));
+        for bad in ["", "10", "s", "10 s", "1.5s", "-1s", "10sec", "99999999999999999999d"] {
+            assert_eq!(millis(bad), None, "{bad}");
+        }
+    }
+}

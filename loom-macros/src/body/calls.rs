@@ -1,0 +1,284 @@
+//! A durable call of a flow, `ctx.run(..)` and its kin, with what is chained to it. Where it stands
+//! is `scope`'s to say, and whether it may stand there `rules`'.
+
+use quote::ToTokens;
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Path, Token, Type};
+
+use crate::names;
+
+use super::graph::Node;
+use super::scope::{Repetition, Scope};
+
+/// The methods of `Ctx` that have an identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Syscall {
+    Run,
+    Part,
+    Suspend,
+    Receive,
+    Sleep,
+    SleepUntil,
+    Decide,
+    Execute,
+    Emit,
+    Uuid,
+    Random,
+    Changed,
+}
+
+impl Syscall {
+    const ALL: [(&'static str, Self); 12] = [
+        ("run", Self::Run),
+        ("part", Self::Part),
+        ("suspend", Self::Suspend),
+        ("receive", Self::Receive),
+        ("sleep", Self::Sleep),
+        ("sleep_until", Self::SleepUntil),
+        ("decide", Self::Decide),
+        ("execute", Self::Execute),
+        ("emit", Self::Emit),
+        ("uuid", Self::Uuid),
+        ("random", Self::Random),
+        ("changed", Self::Changed),
+    ];
+
+    pub(crate) fn of(method: &Ident) -> Option<Self> {
+        Self::ALL.iter().find(|(name, _)| method == name).map(|(_, syscall)| *syscall)
+    }
+
+    /// Whether the call returns at once. Such a call may repeat at one site: the runtime counts
+    /// its occurrences, so that it needs neither key nor id.
+    pub(crate) fn is_synchronous(self) -> bool {
+        matches!(self, Self::Emit | Self::Uuid | Self::Random | Self::Changed)
+    }
+
+    /// The id of a call that has no name.
+    fn fallback_id(self) -> &'static str {
+        match self {
+            Self::SleepUntil => "sleep",
+            other => Self::ALL.iter().find(|(_, syscall)| *syscall == other).map_or("", |(name, _)| name),
+        }
+    }
+}
+
+/// What a call is about, as far as syntax tells.
+pub(crate) enum Target {
+    /// `ctx.run(path(..))`.
+    Step(Path),
+    /// `ctx.run(path(..).await)`, a mistake.
+    Awaited(Expr),
+    /// `ctx.run(anything_else)`.
+    Opaque(Expr),
+    /// `ctx.part("name", path(..))`.
+    Part { name: Option<LitStr>, path: Option<Path> },
+    /// `ctx.suspend::<T>("name")`, `ctx.receive::<T>("name")`.
+    Gate { name: Option<LitStr>, ty: Option<Type> },
+    /// `ctx.decide("name", ..)`, `ctx.execute("name", ..)`.
+    Named { name: Option<LitStr> },
+    /// The others.
+    Nothing,
+}
+
+/// `.id(..)`.
+pub(crate) struct IdModifier {
+    pub(crate) method: Ident,
+    pub(crate) literal: Option<LitStr>,
+}
+
+/// `.key(..)`.
+pub(crate) struct KeyModifier {
+    pub(crate) argument: Expr,
+    /// Whether it differs from one repetition to the next.
+    pub(crate) varies: bool,
+}
+
+/// One durable call.
+pub(crate) struct Call {
+    pub(crate) syscall: Syscall,
+    pub(crate) method: Ident,
+    /// Its static id: without indices, key and scope.
+    pub(crate) id: String,
+    pub(crate) target: Target,
+    pub(crate) ids: Vec<IdModifier>,
+    pub(crate) keys: Vec<KeyModifier>,
+    pub(crate) memo: bool,
+    /// What repeats it without a count.
+    pub(crate) repetition: Option<Repetition>,
+}
+
+impl Call {
+    /// Reads a chain of method calls on `ctx`, the first of which is the syscall. `occurrence`
+    /// counts the synchronous calls of one kind from 1.
+    pub(crate) fn read(
+        syscall: Syscall,
+        chain: &[&ExprMethodCall],
+        occurrence: usize,
+        scope: &Scope,
+        ctx: &Ident,
+    ) -> Option<Self> {
+        let (root, modifiers) = chain.split_first()?;
+        let named = |name: &'static str| modifiers.iter().filter(move |link| link.method == name);
+        let ids: Vec<_> = named("id")
+            .map(|link| IdModifier {
+                method: link.method.clone(),
+                literal: link.args.first().and_then(literal),
+            })
+            .collect();
+        let keys = named("key")
+            .filter_map(|link| link.args.first())
+            .map(|argument| KeyModifier {
+                argument: argument.clone(),
+                varies: scope.varies(&argument.to_token_stream(), ctx),
+            })
+            .collect();
+        let target = Target::read(syscall, root);
+        let id = match ids.iter().find_map(|id| id.literal.as_ref()) {
+            Some(literal) if !syscall.is_synchronous() => literal.value(),
+            _ => target.id().unwrap_or_else(|| {
+                let base = syscall.fallback_id();
+                if occurrence > 1 { format!("{base}~{occurrence}") } else { base.to_owned() }
+            }),
+        };
+        Some(Self {
+            syscall,
+            method: root.method.clone(),
+            id,
+            target,
+            ids,
+            keys,
+            memo: named("memo").next().is_some(),
+            repetition: scope.repetition(),
+        })
+    }
+
+    /// The call in the static graph.
+    pub(crate) fn node(&self) -> Option<Node> {
+        let (id, at) = (self.id.clone(), self.method.span());
+        match self.syscall {
+            Syscall::Run | Syscall::Execute => {
+                let step = match &self.target {
+                    Target::Step(path) => last_name(path),
+                    _ => id.clone(),
+                };
+                Some(Node::Step { id, step, at })
+            }
+            Syscall::Part => {
+                let part = match &self.target {
+                    Target::Part { path: Some(path), .. } => last_name(path),
+                    _ => id.clone(),
+                };
+                Some(Node::Part { id, part, at })
+            }
+            Syscall::Suspend | Syscall::Receive => Some(Node::Gate { id, at }),
+            Syscall::Sleep | Syscall::SleepUntil => Some(Node::Timer { id, at }),
+            Syscall::Decide => Some(Node::Decision { id, at }),
+            Syscall::Emit => Some(Node::Emit { id, at }),
+            Syscall::Uuid | Syscall::Random | Syscall::Changed => None,
+        }
+    }
+}
+
+impl Target {
+    fn read(syscall: Syscall, root: &ExprMethodCall) -> Self {
+        let first = root.args.first();
+        let name = first.and_then(literal);
+        match syscall {
+            Syscall::Run => match first {
+                None => Self::Nothing,
+                Some(argument) => match bare(argument) {
+                    Expr::Await(awaited) if called_path(&awaited.base).is_some() => {
+                        Self::Awaited(argument.clone())
+                    }
+                    bare => match called_path(bare) {
+                        Some(path) => Self::Step(path.clone()),
+                        None => Self::Opaque(argument.clone()),
+                    },
+                },
+            },
+            Syscall::Part => Self::Part { name, path: root.args.get(1).and_then(called_path).cloned() },
+            Syscall::Suspend | Syscall::Receive => Self::Gate { name, ty: turbofish(root) },
+            Syscall::Decide | Syscall::Execute => Self::Named { name },
+            _ => Self::Nothing,
+        }
+    }
+
+    /// The id that the target gives.
+    fn id(&self) -> Option<String> {
+        match self {
+            Self::Step(path) => Some(last_name(path)),
+            Self::Part { name, .. } | Self::Gate { name, .. } | Self::Named { name } => {
+                name.as_ref().map(LitStr::value)
+            }
+            Self::Awaited(_) | Self::Opaque(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// The links of a chain of method calls on `ctx`, the innermost first; empty when it hangs on
+/// something else.
+pub(crate) fn chain<'e>(outermost: &'e ExprMethodCall, ctx: &Ident) -> Vec<&'e ExprMethodCall> {
+    let mut links = vec![outermost];
+    let mut receiver = &*outermost.receiver;
+    while let Expr::MethodCall(inner) = receiver {
+        links.push(inner);
+        receiver = &inner.receiver;
+    }
+    if !is_ctx(receiver, ctx) {
+        return Vec::new();
+    }
+    links.reverse();
+    links
+}
+
+/// Whether an expression is exactly the context's name.
+pub(crate) fn is_ctx(expr: &Expr, ctx: &Ident) -> bool {
+    matches!(expr, Expr::Path(path) if path.qself.is_none() && path.path.is_ident(ctx))
+}
+
+/// Whether an expression is the context, a reference to it or a clone of it.
+pub(crate) fn is_handle(expr: &Expr, ctx: &Ident) -> bool {
+    match bare(expr) {
+        Expr::Reference(reference) => is_handle(&reference.expr, ctx),
+        Expr::MethodCall(call) => call.method == "clone" && is_handle(&call.receiver, ctx),
+        other => is_ctx(other, ctx),
+    }
+}
+
+/// The expression without parentheses.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(paren) => bare(&paren.expr),
+        Expr::Group(group) => bare(&group.expr),
+        other => other,
+    }
+}
+
+/// The path of `path(..)`.
+fn called_path(expr: &Expr) -> Option<&Path> {
+    let Expr::Call(call) = bare(expr) else { return None };
+    match bare(&call.func) {
+        Expr::Path(path) => Some(&path.path),
+        _ => None,
+    }
+}
+
+fn literal(expr: &Expr) -> Option<LitStr> {
+    match bare(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The only type of a turbofish, unless it is `_`.
+fn turbofish(call: &ExprMethodCall) -> Option<Type> {
+    let arguments: &Punctuated<GenericArgument, Token![,]> = &call.turbofish.as_ref()?.args;
+    match arguments.first() {
+        Some(GenericArgument::Type(ty)) if !matches!(ty, Type::Infer(_)) => Some(ty.clone()),
+        _ => None,
+    }
+}
+
+fn last_name(path: &Path) -> String {
+    path.segments.last().map(|segment| names::of(&segment.ident)).unwrap_or_default()
+}

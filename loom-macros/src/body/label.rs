@@ -1,0 +1,135 @@
+//! Source text as a short label of the static graph. Not a formatter: it only puts spaces where a
+//! reader expects them.
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+const LONGEST: usize = 40;
+
+/// The tokens as one line of at most forty characters.
+pub(crate) fn of(tokens: &TokenStream) -> String {
+    let mut text = String::new();
+    write(tokens, &mut text);
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let mut short: String = text.chars().take(LONGEST - 1).collect();
+    short.truncate(short.trim_end().len());
+    short.push('…');
+    short
+}
+
+/// What came before a token, as far as spacing goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    /// Nothing that a space could follow: the start, an opening delimiter, `.`, `::`, a sigil.
+    Tight,
+    /// A word, a literal or a closed group.
+    Word,
+    /// An operator or a comma.
+    Operator,
+}
+
+fn write(tokens: &TokenStream, text: &mut String) {
+    let mut before = Before::Tight;
+    let mut joint = String::new();
+    for tree in tokens.clone() {
+        match tree {
+            TokenTree::Punct(punct) => {
+                joint.push(punct.as_char());
+                if punct.spacing() == Spacing::Joint && punct.as_char() != '\'' {
+                    continue;
+                }
+                before = operator(&std::mem::take(&mut joint), before, text);
+            }
+            TokenTree::Ident(ident) => {
+                space_unless(before == Before::Tight, text);
+                text.push_str(&ident.to_string());
+                let keyword = ["in", "if", "let", "match", "mut", "ref", "move", "return"];
+                before =
+                    if keyword.iter().any(|word| ident == word) { Before::Operator } else { Before::Word };
+            }
+            TokenTree::Literal(literal) => {
+                space_unless(before == Before::Tight, text);
+                text.push_str(&literal.to_string());
+                before = Before::Word;
+            }
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{ ", " }"),
+                    Delimiter::None => ("", ""),
+                };
+                let spaced = before == Before::Operator
+                    || before == Before::Word && group.delimiter() == Delimiter::Brace;
+                space_unless(!spaced, text);
+                text.push_str(open);
+                write(&group.stream(), text);
+                text.push_str(close);
+                before = Before::Word;
+            }
+        }
+    }
+}
+
+fn operator(operator: &str, before: Before, text: &mut String) -> Before {
+    match operator {
+        "." | "::" | ".." | "..=" => {
+            space_unless(before != Before::Operator, text);
+            text.push_str(operator);
+            Before::Tight
+        }
+        "," | ";" | ":" => {
+            text.push_str(operator);
+            Before::Operator
+        }
+        "?" => {
+            text.push('?');
+            Before::Word
+        }
+        "!" | "&" | "*" | "-" | "'" | "#" | "|" if before != Before::Word => {
+            space_unless(before == Before::Tight, text);
+            text.push_str(operator);
+            Before::Tight
+        }
+        _ => {
+            space_unless(before == Before::Tight, text);
+            text.push_str(operator);
+            Before::Operator
+        }
+    }
+}
+
+fn space_unless(tight: bool, text: &mut String) {
+    if !tight && !text.ends_with(' ') {
+        text.push(' ');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn labels_read_like_source() {
+        for source in [
+            "order.qty > 100",
+            "for line in &order.lines",
+            "let Some(x) = queue.pop()",
+            "Shape::Circle { radius }",
+            "matches(a, &b[0])?",
+            "!answer.approved && n == 3",
+        ] {
+            let tokens = source.parse().expect("tokens");
+            assert_eq!(of(&tokens), source);
+        }
+    }
+
+    #[test]
+    fn long_labels_are_cut() {
+        let tokens = "a_rather_long_name.and_a_method(with, several, arguments)".parse();
+        let label = of(&tokens.expect("tokens"));
+        assert_eq!(label, "a_rather_long_name.and_a_method(with, s…");
+        assert_eq!(label.chars().count(), 40);
+    }
+}

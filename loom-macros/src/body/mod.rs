@@ -1,0 +1,74 @@
+//! The body of a flow: what it calls, where, how often, and the same body rewritten so that each
+//! call knows its own identity. Signatures and expansions are not read or made here.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `walk` | the one traversal: it finds, records and rewrites |
+//! | `scope` | the loops, closures and blocks around a place, and the names bound in them |
+//! | `calls` | a durable call with what is chained to it |
+//! | `macros` | the macros that are read, and how |
+//! | `banned` | the paths that a flow may not use |
+//! | `graph` | the static graph |
+//! | `label` | source text as a short label |
+//! | `rewrite` | the tokens that the traversal puts in |
+//! | `rules` | what is wrong with a surveyed body |
+
+mod banned;
+mod calls;
+mod graph;
+mod label;
+mod macros;
+mod rewrite;
+mod rules;
+mod scope;
+mod walk;
+
+use proc_macro2::TokenStream;
+use syn::{Block, Ident, Path};
+
+use crate::diagnostics::Diagnostics;
+
+pub(crate) use calls::{Call, Target};
+pub(crate) use graph::{Node, slice};
+pub(crate) use rewrite::{NEAR, SITES};
+
+/// A body after the traversal.
+pub(crate) struct Survey {
+    /// The rewritten body.
+    pub(crate) block: Block,
+    /// The durable calls in source order; the rewritten body refers to them by position.
+    pub(crate) calls: Vec<Call>,
+    /// What else was seen.
+    findings: Vec<Finding>,
+    pub(crate) graph: Vec<Node>,
+    /// Whether the body notes where it waits, by a handle of its own.
+    pub(crate) notes_lines: bool,
+}
+
+/// Something that a flow body should not do, as it was found.
+enum Finding {
+    /// `ctx` in a macro that is not read.
+    CtxInMacro { mac: Path },
+    /// A `select!` that picks a ready branch at random.
+    UnbiasedSelect { mac: Path },
+    /// A path that reaches for the world outside.
+    Banned { path: Path, ban: &'static banned::Ban },
+    /// A binding called `ctx`.
+    CtxShadowed(Ident),
+    /// `ctx` itself used as a value.
+    CtxMoved(Ident),
+    /// `ctx` or a clone of it as an argument.
+    CtxHanded(TokenStream),
+}
+
+impl Survey {
+    /// Walks through a body in which the context goes by the name `ctx`.
+    pub(crate) fn new(block: Block, ctx: &Ident) -> Self {
+        walk::walk(block, ctx)
+    }
+
+    /// Reports everything that is wrong with it.
+    pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
+        rules::check(self, diagnostics);
+    }
+}

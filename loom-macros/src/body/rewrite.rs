@@ -1,0 +1,49 @@
+//! The tokens that the traversal puts into a body. They change what a call knows, never what the
+//! body computes.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::{Attribute, Block, Expr, Ident, Stmt};
+
+use crate::location::line;
+
+use super::scope;
+
+/// The static that holds the call sites of one flow.
+pub(crate) const SITES: &str = "__LOOM_SITES";
+/// The handle by which a flow notes the line at which it waits.
+pub(crate) const NEAR: &str = "__loom_near";
+
+/// `ctx` → `ctx.__at(&SITES[n], &[i, …])`, a context that knows where it is called.
+pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream]) -> Expr {
+    let sites = Ident::new(SITES, Span::mixed_site());
+    let site = proc_macro2::Literal::usize_unsuffixed(site);
+    Expr::Verbatim(quote_spanned!(Span::mixed_site()=> #ctx.__at(&#sites[#site], &[#(#indices),*])))
+}
+
+/// `future` in `future.await` → the same, after a note of its line. The note comes last, when the
+/// arguments have been computed.
+pub(crate) fn near(future: &Expr, handle: &Ident, at: Span) -> Expr {
+    let line = line(at);
+    Expr::Verbatim(quote_spanned! {Span::mixed_site()=>
+        (match #future { __loom_f => { #handle.__near(#line); __loom_f } })
+    })
+}
+
+/// A loop that counts its iterations. It goes into a block with its counter, and its body opens
+/// with the index, a plain value that a `move` closure can take along.
+pub(crate) fn counted(attrs: &[Attribute], whole: &impl ToTokens, depth: usize) -> Expr {
+    let count = scope::count(depth);
+    Expr::Verbatim(quote_spanned! {Span::mixed_site()=>
+        #(#attrs)* { let mut #count: ::core::primitive::u64 = 0; #whole }
+    })
+}
+
+/// Opens the body of a counted loop.
+pub(crate) fn open_counted(body: &mut Block, depth: usize) {
+    let (count, index) = (scope::count(depth), scope::index(depth));
+    let opening = quote_spanned! {Span::mixed_site()=>
+        let #index: ::core::primitive::u64 = #count; #count += 1;
+    };
+    body.stmts.insert(0, Stmt::Expr(Expr::Verbatim(opening), None));
+}

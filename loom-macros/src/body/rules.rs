@@ -1,0 +1,231 @@
+//! The rules of a flow's body, L0111 and L0206 to L0222, applied to a survey. The rules of its
+//! signature are in `flow/check.rs`.
+
+use std::collections::HashMap;
+
+use quote::ToTokens as _;
+use syn::Ident;
+
+use crate::arguments::check_name;
+use crate::codes;
+use crate::diagnostics::Diagnostics;
+use crate::item::line_of;
+
+use super::calls::{Call, Syscall, Target};
+use super::scope::Repetition;
+use super::{Finding, Survey};
+
+/// Applies every rule.
+pub(crate) fn check(survey: &Survey, diagnostics: &mut Diagnostics) {
+    for call in &survey.calls {
+        target(call, diagnostics);
+        ids(call, diagnostics);
+        keys(call, diagnostics);
+    }
+    identities(&survey.calls, diagnostics);
+    for finding in &survey.findings {
+        report(finding, diagnostics);
+    }
+}
+
+fn target(call: &Call, diagnostics: &mut Diagnostics) {
+    let method = &call.method;
+    match &call.target {
+        Target::Awaited(argument) => diagnostics.report(
+            codes::STEP_AWAITED,
+            argument,
+            "a step call is not a future: `ctx.run` takes the call itself",
+            "remove `.await` here and await what `ctx.run` returns: `ctx.run(step(x)).await`",
+        ),
+        Target::Opaque(argument) if call.ids.is_empty() => diagnostics.report(
+            codes::RUN_WITHOUT_ID,
+            argument,
+            "the name of the step cannot be read here",
+            "call the step in place, `ctx.run(step(x))`, or name this call: `ctx.run(call).id(\"deposit\")`",
+        ),
+        Target::Gate { name, ty } => {
+            match name {
+                Some(name) => check_name(name, "gate", diagnostics),
+                None => diagnostics.report(
+                    codes::GATE,
+                    method,
+                    format_args!("the name of the gate of `{method}` is not a string literal"),
+                    format_args!("write the name in place: `ctx.{method}::<T>(\"manager\")`; `.key(..)` tells gates apart"),
+                ),
+            }
+            if ty.is_none() {
+                diagnostics.report(
+                    codes::GATE,
+                    method,
+                    format_args!("the type of the answer of `{method}` is not written here"),
+                    format_args!("write it, for its schema: `ctx.{method}::<Approval>(..)`"),
+                );
+            }
+        }
+        Target::Part { name, .. } => literal_name(call, name.as_ref(), "part", diagnostics),
+        Target::Named { name } => {
+            literal_name(call, name.as_ref(), "decision", diagnostics);
+        }
+        Target::Step(_) | Target::Opaque(_) | Target::Nothing => {}
+    }
+}
+
+fn literal_name(call: &Call, name: Option<&syn::LitStr>, what: &str, diagnostics: &mut Diagnostics) {
+    match name {
+        Some(name) if call.syscall != Syscall::Execute => check_name(name, what, diagnostics),
+        // A dynamic call takes its id as a value: that is what it is for.
+        _ if call.syscall == Syscall::Execute => {}
+        _ => diagnostics.report(
+            codes::NAME_NOT_LITERAL,
+            &call.method,
+            format_args!("the name of a {what} is a string literal"),
+            format_args!(
+                "write it in place: `ctx.{}(\"name\", ..)`; `.key(..)` tells repetitions apart",
+                call.method
+            ),
+        ),
+    }
+}
+
+fn ids(call: &Call, diagnostics: &mut Diagnostics) {
+    for (position, id) in call.ids.iter().enumerate() {
+        let method = &call.method;
+        if call.syscall.is_synchronous() {
+            diagnostics.report(
+                codes::ID_MISPLACED,
+                &id.method,
+                format_args!("`ctx.{method}` takes no id: its occurrences are counted"),
+                "remove `.id(..)`",
+            );
+        } else if position > 0 {
+            diagnostics.report(
+                codes::ID_MISPLACED,
+                &id.method,
+                "this call has an id already",
+                "keep one `.id(..)`",
+            );
+        }
+        match &id.literal {
+            Some(literal) => check_name(literal, "call", diagnostics),
+            None => diagnostics.report(
+                codes::ID_MISPLACED,
+                &id.method,
+                "an id is a string literal: it belongs to the place, not to the data",
+                "write `.id(\"deposit\")`, and tell repetitions apart by `.key(..)`",
+            ),
+        }
+    }
+}
+
+fn keys(call: &Call, diagnostics: &mut Diagnostics) {
+    if call.syscall.is_synchronous() {
+        return;
+    }
+    for key in call.keys.iter().filter(|key| !key.varies) {
+        diagnostics.report(
+            codes::KEY_CONSTANT,
+            &key.argument,
+            "this key is the same in every repetition",
+            "mention what differs: `.key(&line.id)`",
+        );
+    }
+    let repeated = match call.repetition {
+        Some(Repetition::Closure) => "a closure may run any number of times, and nothing counts them",
+        Some(Repetition::BlockInLoop) => {
+            "an `async` block made in a loop runs later, when the loop counts no more"
+        }
+        None => return,
+    };
+    if call.keys.is_empty() {
+        diagnostics.report(
+            codes::KEY_MISSING,
+            &call.method,
+            format_args!("this `ctx.{}` needs a key: {repeated}", call.method),
+            "add `.key(..)` with what tells the repetitions apart: `ctx.run(ship(line)).key(&line.id)`",
+        );
+    }
+}
+
+/// Two calls of one id are one too many, unless the later asks for the outcome of the first.
+fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
+    let mut first: HashMap<&str, &Call> = HashMap::new();
+    for call in calls.iter().filter(|call| has_identity(call)) {
+        let Some(earlier) = first.get(call.id.as_str()) else {
+            first.insert(&call.id, call);
+            continue;
+        };
+        if call.memo {
+            continue;
+        }
+        let (id, line) = (&call.id, line_of(&earlier.method));
+        match (&call.target, &earlier.target) {
+            (Target::Step(path), Target::Step(_)) if call.ids.is_empty() => diagnostics.report(
+                codes::STEP_TWICE,
+                path,
+                format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
+                "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
+            ),
+            _ => diagnostics.report(
+                codes::ID_TWICE,
+                &call.method,
+                format_args!("the id `{id}` is taken by the call in line {line}"),
+                "give one of them another name, or `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
+            ),
+        }
+    }
+}
+
+/// Whether a call has a static identity that another could collide with.
+fn has_identity(call: &Call) -> bool {
+    let unnamed = match &call.target {
+        Target::Opaque(_) | Target::Awaited(_) => true,
+        Target::Gate { name, .. } | Target::Part { name, .. } | Target::Named { name } => name.is_none(),
+        Target::Step(_) | Target::Nothing => false,
+    };
+    !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))
+}
+
+fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
+    match finding {
+        Finding::CtxInMacro { mac } => diagnostics.report(
+            codes::CTX_IN_MACRO,
+            mac,
+            "Loom cannot read this macro, and `ctx` is used in it",
+            "take the call out: `let answer = ctx.run(step(x)).await?;`, and use `answer` in the macro",
+        ),
+        Finding::UnbiasedSelect { mac } => diagnostics.report(
+            codes::SELECT,
+            mac,
+            "this `select!` may pick another branch on replay",
+            "use `loom::select!`, which takes the first ready branch in the order of the source",
+        ),
+        Finding::Banned { path, ban } => {
+            let written: String = path.to_token_stream().to_string().split_whitespace().collect();
+            diagnostics.report(ban.code, path, format_args!("`{written}` {}", ban.why), ban.help);
+        }
+        Finding::CtxShadowed(ctx) => diagnostics.report(
+            codes::CTX_ESCAPES,
+            ctx,
+            format_args!("`{ctx}` is bound anew: Loom knows the context by this name"),
+            format_args!(
+                "use another name; `let {ctx} = {ctx}.clone();` alone is fine, for an `async move` block"
+            ),
+        ),
+        Finding::CtxMoved(ctx) => escaped(ctx, diagnostics),
+        Finding::CtxHanded(argument) => diagnostics.report(
+            codes::CTX_ESCAPES,
+            argument,
+            "the context is handed to a function that Loom does not see",
+            "make that function a `#[flow(part)]` and call `ctx.part(\"name\", helper(..))`",
+        ),
+    }
+}
+
+fn escaped(ctx: &Ident, diagnostics: &mut Diagnostics) {
+    diagnostics.report(
+        codes::CTX_ESCAPES,
+        ctx,
+        format_args!("`{ctx}` is used as a value: calls through another name have no identity"),
+        format_args!("call its methods on `{ctx}`; a helper that needs it is a `#[flow(part)]`"),
+    );
+}

@@ -1,0 +1,202 @@
+//! What surrounds a place in a body: loops, closures, async blocks, and the names bound in them.
+//! Not a resolver: a name is what it reads.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{format_ident, quote_spanned};
+use syn::Ident;
+
+/// One construct around a place.
+enum Frame {
+    /// A loop; `in_condition` while its condition is walked, `used` once a call has read its index.
+    Loop { in_condition: bool, used: bool },
+    /// A closure; whether a line can be noted in it.
+    Closure { notes_lines: bool },
+    /// An `async` block; the same.
+    Block { notes_lines: bool },
+}
+
+/// What repeats a call without a count that syntax shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    Closure,
+    BlockInLoop,
+}
+
+/// Who can note the line at which a flow waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineNotes {
+    /// The handle that the flow keeps for this.
+    OwnHandle,
+    /// The user's `ctx`.
+    Ctx,
+    Nobody,
+}
+
+struct Binding {
+    name: Ident,
+    level: usize,
+    mutable: bool,
+}
+
+/// The constructs around the current place, outermost first.
+#[derive(Default)]
+pub(crate) struct Scope {
+    frames: Vec<Frame>,
+    bindings: Vec<Binding>,
+}
+
+/// A point to which the bindings go back.
+pub(crate) struct Mark(usize);
+
+impl Scope {
+    pub(crate) fn enter_loop(&mut self, in_condition: bool) {
+        self.frames.push(Frame::Loop { in_condition, used: false });
+    }
+
+    /// From a loop's condition to its body.
+    pub(crate) fn leave_condition(&mut self) {
+        if let Some(Frame::Loop { in_condition, .. }) = self.frames.last_mut() {
+            *in_condition = false;
+        }
+    }
+
+    pub(crate) fn enter_closure(&mut self, notes_lines: bool) {
+        self.frames.push(Frame::Closure { notes_lines });
+    }
+
+    pub(crate) fn enter_block(&mut self, notes_lines: bool) {
+        self.frames.push(Frame::Block { notes_lines });
+    }
+
+    /// Leaves the innermost construct; whether it was a loop whose index was read.
+    pub(crate) fn leave(&mut self) -> bool {
+        matches!(self.frames.pop(), Some(Frame::Loop { used: true, .. }))
+    }
+
+    /// How many loops surround the place.
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.iter().filter(|frame| matches!(frame, Frame::Loop { .. })).count()
+    }
+
+    /// How many loops and closures do: a key replaces the index of the innermost.
+    fn level(&self) -> usize {
+        self.frames.iter().filter(|frame| !matches!(frame, Frame::Block { .. })).count()
+    }
+
+    /// Whether the place is in a function of its own within the flow.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.frames.iter().any(|frame| !matches!(frame, Frame::Loop { .. }))
+    }
+
+    /// The indices of a call at this place, outermost first, which marks the loops as counted. In
+    /// a closure the last is a placeholder: the key that is required there takes its place.
+    pub(crate) fn indices(&mut self) -> Vec<TokenStream> {
+        let mut indices = Vec::new();
+        for frame in &mut self.frames {
+            if let Frame::Loop { in_condition, used } = frame {
+                *used = true;
+                let name = if *in_condition { count(indices.len()) } else { index(indices.len()) };
+                indices.push(quote_spanned!(Span::mixed_site()=> #name));
+            }
+        }
+        let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Block { .. }));
+        if matches!(innermost, Some(Frame::Closure { .. })) {
+            indices.push(quote_spanned!(Span::mixed_site()=> 0));
+        }
+        indices
+    }
+
+    /// What repeats a call at this place beyond the loops that count it.
+    pub(crate) fn repetition(&self) -> Option<Repetition> {
+        let mut in_loop = false;
+        let mut block = None;
+        for frame in &self.frames {
+            match frame {
+                Frame::Closure { .. } => return Some(Repetition::Closure),
+                Frame::Block { .. } if in_loop => block = Some(Repetition::BlockInLoop),
+                Frame::Block { .. } => {}
+                Frame::Loop { .. } => in_loop = true,
+            }
+        }
+        block
+    }
+
+    pub(crate) fn line_notes(&self) -> LineNotes {
+        let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Loop { .. }));
+        match innermost {
+            Some(Frame::Closure { notes_lines: true } | Frame::Block { notes_lines: true }) => LineNotes::Ctx,
+            Some(_) => LineNotes::Nobody,
+            None => LineNotes::OwnHandle,
+        }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.bindings.len())
+    }
+
+    pub(crate) fn back_to(&mut self, mark: &Mark) {
+        self.bindings.truncate(mark.0);
+    }
+
+    pub(crate) fn bind(&mut self, name: Ident, mutable: bool) {
+        let level = self.level();
+        self.bindings.push(Binding { name, level, mutable });
+    }
+
+    /// Whether an expression at this place mentions something that differs from one repetition to
+    /// the next: a name bound within the innermost loop or closure, or one that can be assigned.
+    /// Outside of all repetition there is nothing to differ from.
+    pub(crate) fn varies(&self, expr: &TokenStream, ctx: &Ident) -> bool {
+        let level = self.level();
+        level == 0
+            || names_in(expr).iter().any(|name| {
+                name == ctx
+                    || self
+                        .bindings
+                        .iter()
+                        .rfind(|binding| binding.name == *name)
+                        .is_some_and(|binding| binding.level >= level || binding.mutable)
+            })
+    }
+}
+
+/// The local that a loop's body reads: the iteration it is in.
+pub(crate) fn index(depth: usize) -> Ident {
+    format_ident!("__loom_i{}", depth, span = Span::mixed_site())
+}
+
+/// The local that counts a loop's iterations.
+pub(crate) fn count(depth: usize) -> Ident {
+    format_ident!("__loom_n{}", depth, span = Span::mixed_site())
+}
+
+/// Every identifier in a stream, those that format strings capture included. Field and method
+/// names are among them; taking one for a variable only makes a rule more lenient.
+fn names_in(tokens: &TokenStream) -> Vec<Ident> {
+    let mut names = Vec::new();
+    for tree in tokens.clone() {
+        match tree {
+            TokenTree::Ident(ident) => names.push(ident),
+            TokenTree::Group(group) => names.extend(names_in(&group.stream())),
+            TokenTree::Literal(literal) => {
+                if let syn::Lit::Str(text) = syn::Lit::new(literal) {
+                    names.extend(captured_in(&text.value(), text.span()));
+                }
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+    names
+}
+
+/// The names that `"{line} of {order:?}"` captures.
+fn captured_in(format: &str, span: Span) -> Vec<Ident> {
+    format
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| {
+            let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+            syn::parse_str::<Ident>(name).ok().map(|ident| Ident::new(&ident.to_string(), span))
+        })
+        .collect()
+}

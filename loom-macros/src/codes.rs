@@ -1,0 +1,78 @@
+//! The numbered rules of the macros, one line each. Not where a rule is applied: `check.rs` of each
+//! macro and `body/rules.rs` do that.
+
+use std::fmt;
+
+/// The number of a rule, as it opens an error message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Code(&'static str);
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident = $number:literal, $rule:literal;)*) => {
+        $(#[doc = $rule] pub(crate) const $name: Code = Code($number);)*
+
+        /// Every rule, for the test that numbers are unique and ascending.
+        #[cfg(test)]
+        pub(crate) const ALL: &[Code] = &[$($name),*];
+    };
+}
+
+// A number is never reused: users look it up, and `ui-tests` holds at least one case for each.
+codes! {
+    STEP_NOT_ASYNC      = "L0101", "A step is an `async fn`.";
+    STEP_RESULT         = "L0102", "A step returns a `Result`.";
+    STEP_GENERIC        = "L0103", "A step has no generic parameters.";
+    STEP_BORROWS        = "L0104", "A step owns its input: no references, no `self`.";
+    CTX_IN_STEP         = "L0105", "`Ctx` is not available inside a step.";
+    ARGUMENT            = "L0106", "An attribute takes only its own keys, each once.";
+    DURATION            = "L0107", "A duration is a whole number and a unit.";
+    DELIVERY            = "L0108", "One delivery mode; an in-doubt step is never retried.";
+    PARAMETER_PATTERN   = "L0109", "A step's parameters are plain names.";
+    ATTEMPTS            = "L0110", "A step is attempted at least once.";
+    NAME                = "L0111", "A name is `[a-z][a-z0-9_.-]*`.";
+
+    FLOW_NOT_ASYNC      = "L0201", "A flow is an `async fn`.";
+    FLOW_CTX            = "L0202", "A flow's first parameter is `ctx: Ctx`.";
+    FLOW_INPUT          = "L0203", "A flow takes at most one input, owned and plainly named.";
+    FLOW_RESULT         = "L0204", "A flow returns a `Result`.";
+    FLOW_GENERIC        = "L0205", "A flow has no generic parameters.";
+    STEP_TWICE          = "L0206", "Two call sites of one step need different ids.";
+    KEY_MISSING         = "L0207", "A call repeated by a closure or block needs a key.";
+    KEY_CONSTANT        = "L0208", "A key varies with the repetition.";
+    CTX_IN_MACRO        = "L0209", "`ctx` is not used inside a macro that Loom cannot read.";
+    SELECT              = "L0210", "`select!` is biased.";
+    CLOCK               = "L0211", "A flow asks `ctx` for the time.";
+    RANDOMNESS          = "L0212", "A flow asks `ctx` for randomness.";
+    SPAWNING            = "L0213", "A flow spawns nothing.";
+    SLEEPING            = "L0214", "A flow sleeps through `ctx`.";
+    OUTSIDE_WORLD       = "L0215", "A flow touches the outside world through steps only.";
+    GATE                = "L0216", "A gate has a literal name and a written type.";
+    RUN_WITHOUT_ID      = "L0217", "`ctx.run` takes a step call, or has an id.";
+    STEP_AWAITED        = "L0218", "A step call is handed to `ctx.run`, not awaited.";
+    ID_TWICE            = "L0219", "Two durable calls need different ids.";
+    ID_MISPLACED        = "L0220", "An id is given once, to a call that has one.";
+    NAME_NOT_LITERAL    = "L0221", "A part or decision has a literal name.";
+    CTX_ESCAPES         = "L0222", "`ctx` is used by its own name, and only by the flow and its parts.";
+
+    FAILURE_NOT_ENUM    = "L0301", "A failure is an enum.";
+    ENGINE_MISSING      = "L0302", "A failure has a variant for the engine.";
+    ENGINE_TWICE        = "L0303", "A failure has one variant for the engine.";
+    ENGINE_SHAPE        = "L0304", "The engine's variant holds one unnamed `EffectError`.";
+    FAILURE_ARGUMENT    = "L0305", "`#[failure(..)]` takes only its own keys, each once.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn numbers_are_unique_and_ascending() {
+        assert!(ALL.is_sorted_by(|a, b| a.0 < b.0));
+    }
+}

@@ -1,0 +1,94 @@
+//! What `#[derive(Failure)]` leaves behind. No rule is applied here.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+use crate::arguments::{DurationText, duration};
+use crate::diagnostics::Checked;
+
+use super::model::{Failure, Variant};
+
+/// The implementation for a failure that broke no rule.
+pub(crate) fn expand(failure: Checked<Failure>) -> TokenStream {
+    let failure = failure.into_inner();
+    let runtime = &failure.runtime;
+    let engine = failure.engines().map(|variant| &variant.ident);
+    let codes = failure.variants.iter().map(|variant| {
+        let (ident, code) = (&variant.ident, variant.ident.to_string());
+        quote_spanned!(Span::mixed_site()=> Self::#ident { .. } => #code,)
+    });
+    let messages = failure.variants.iter().map(message);
+    let classes = failure.variants.iter().map(|variant| class(variant, &failure));
+    implementation(
+        &failure,
+        &quote_spanned! {Span::mixed_site()=>
+            fn from_engine(error: #runtime::EffectError) -> Self {
+                #(Self::#engine(error))*
+            }
+            fn code(&self) -> &'static ::core::primitive::str {
+                match self { #(#codes)* }
+            }
+            fn message(&self) -> ::std::string::String {
+                match self { #(#messages)* }
+            }
+            fn retry(&self) -> #runtime::RetryClass {
+                match self { #(#classes)* }
+            }
+        },
+    )
+}
+
+/// The implementation for a failure that broke a rule: enough for those who use the type.
+pub(crate) fn stub(failure: &Failure) -> TokenStream {
+    let runtime = &failure.runtime;
+    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this failure did not compile"));
+    implementation(
+        failure,
+        &quote_spanned! {Span::mixed_site()=>
+            fn from_engine(_: #runtime::EffectError) -> Self { #panic }
+            fn code(&self) -> &'static ::core::primitive::str { #panic }
+            fn message(&self) -> ::std::string::String { #panic }
+            fn retry(&self) -> #runtime::RetryClass { #panic }
+        },
+    )
+}
+
+fn implementation(failure: &Failure, methods: &TokenStream) -> TokenStream {
+    let (runtime, ident) = (&failure.runtime, &failure.ident);
+    let (generics, arguments, where_clause) = failure.generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl #generics #runtime::Failure for #ident #arguments #where_clause {
+            #methods
+        }
+    }
+}
+
+fn message(variant: &Variant) -> TokenStream {
+    let (ident, message) = (&variant.ident, &variant.message);
+    if variant.engine.is_present() {
+        quote_spanned! {Span::mixed_site()=>
+            Self::#ident(error) => ::std::string::ToString::to_string(error),
+        }
+    } else {
+        quote_spanned! {Span::mixed_site()=>
+            Self::#ident { .. } => ::std::string::String::from(#message),
+        }
+    }
+}
+
+fn class(variant: &Variant, failure: &Failure) -> TokenStream {
+    let (runtime, ident) = (&failure.runtime, &variant.ident);
+    let pause = variant.retry_after.as_ref().and_then(DurationText::millis);
+    let class = match pause {
+        Some(millis) => {
+            let pause = duration(millis);
+            quote_spanned!(Span::mixed_site()=> After(#pause))
+        }
+        None if variant.permanent.is_present() || variant.engine.is_present() => {
+            quote_spanned!(Span::mixed_site()=> Permanent)
+        }
+        None => quote_spanned!(Span::mixed_site()=> Transient),
+    };
+    quote_spanned!(Span::mixed_site()=> Self::#ident { .. } => #runtime::RetryClass::#class,)
+}

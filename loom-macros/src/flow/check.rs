@@ -1,0 +1,134 @@
+//! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, and those of its body, which
+//! `body/rules.rs` holds. Nothing is built here.
+
+use proc_macro2::TokenStream;
+use syn::{FnArg, Type};
+
+use crate::arguments;
+use crate::codes;
+use crate::diagnostics::{Checked, Diagnostics};
+use crate::item;
+use crate::names;
+
+use super::model::{Flow, Kind};
+
+/// Applies every rule.
+pub(crate) fn check(flow: Flow, mut diagnostics: Diagnostics) -> Result<Checked<Flow>, (Flow, TokenStream)> {
+    signature(&flow, &mut diagnostics);
+    parameters(&flow, &mut diagnostics);
+    result(&flow, &mut diagnostics);
+    name(&flow, &mut diagnostics);
+    effects(&flow, &mut diagnostics);
+    if let Some(survey) = &flow.survey {
+        survey.check(&mut diagnostics);
+    }
+    diagnostics.seal(flow)
+}
+
+fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
+    let (sig, noun) = (&flow.item.sig, flow.kind.noun());
+    if sig.asyncness.is_none() {
+        diagnostics.report(
+            codes::FLOW_NOT_ASYNC,
+            sig.fn_token,
+            format_args!("the {noun} `{}` is not an `async fn`", sig.ident),
+            format_args!("write `async fn {}`", sig.ident),
+        );
+    }
+    for param in &sig.generics.params {
+        diagnostics.report(
+            codes::FLOW_GENERIC,
+            param,
+            format_args!("a {noun} has no generic parameters: a log names it, and nothing more"),
+            "write the types; share code in plain generic functions, or in steps",
+        );
+    }
+    if flow.ctx.is_none() {
+        let help = format!("write `async fn {}(ctx: Ctx, ..)`", sig.ident);
+        let message = format!("the first parameter of a {noun} is its context, by a plain name");
+        match sig.inputs.first() {
+            Some(arg) => diagnostics.report(codes::FLOW_CTX, arg, message, help),
+            None => diagnostics.report(codes::FLOW_CTX, &sig.ident, message, help),
+        }
+    }
+}
+
+fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
+    let noun = flow.kind.noun();
+    for arg in &flow.unusable {
+        match arg {
+            // As a first parameter it has been reported as not being the context.
+            FnArg::Receiver(_) => {}
+            FnArg::Typed(typed) => diagnostics.report(
+                codes::FLOW_INPUT,
+                &typed.pat,
+                format_args!("the input of a {noun} is a plain name"),
+                "take the value by a name and destructure it in the body",
+            ),
+        }
+    }
+    for param in &flow.inputs {
+        match &param.ty {
+            Type::Reference(_) => diagnostics.report(
+                codes::FLOW_INPUT,
+                &param.ty,
+                format_args!("a {noun} owns its input: it may go on in another process"),
+                "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`",
+            ),
+            Type::ImplTrait(_) => diagnostics.report(
+                codes::FLOW_GENERIC,
+                &param.ty,
+                format_args!("a {noun} has no `impl Trait` parameters"),
+                "name the type",
+            ),
+            _ => {}
+        }
+    }
+    if flow.kind == Kind::Flow && flow.ctx.is_some() {
+        for extra in flow.inputs.iter().skip(1) {
+            diagnostics.report(
+                codes::FLOW_INPUT,
+                &extra.ident,
+                "a flow has one input, whose JSON starts it",
+                "put the inputs into a struct: `async fn f(ctx: Ctx, input: Input)`",
+            );
+        }
+    }
+}
+
+fn result(flow: &Flow, diagnostics: &mut Diagnostics) {
+    if flow.kind == Kind::Part {
+        return;
+    }
+    let help = "write `-> Result<T, E>`, where `E: Failure` is the flow's failure channel";
+    match flow.item.output() {
+        None => {
+            let message = format!("the flow `{}` returns nothing", flow.item.sig.ident);
+            diagnostics.report(codes::FLOW_RESULT, &flow.item.sig.ident, message, help);
+        }
+        Some(ty) if !item::may_be_result(ty) => {
+            diagnostics.report(codes::FLOW_RESULT, ty, "a flow returns a `Result`", help);
+        }
+        Some(_) => {}
+    }
+}
+
+fn name(flow: &Flow, diagnostics: &mut Diagnostics) {
+    let noun = flow.kind.noun();
+    match &flow.written_name {
+        Some(name) => arguments::check_name(name, noun, diagnostics),
+        None if !names::is_valid(&flow.name) => diagnostics.report(
+            codes::NAME,
+            &flow.item.sig.ident,
+            format_args!("`{}` cannot be the name of a {noun}", flow.name),
+            format_args!("{}; or give the name: `#[flow(name = \"…\")]`", names::HELP),
+        ),
+        None => {}
+    }
+}
+
+fn effects(flow: &Flow, diagnostics: &mut Diagnostics) {
+    if let Some(effects) = &flow.effects {
+        effects.check(diagnostics);
+    }
+}

@@ -1,0 +1,309 @@
+//! What `#[flow]` leaves behind. No rule is applied here: a flow that broke one gets a stub.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+
+use crate::body::{self, Call, SITES, Survey, Target};
+use crate::diagnostics::Checked;
+use crate::fingerprint;
+use crate::location;
+use crate::names;
+use crate::surface::Surface;
+
+use super::model::{Flow, Kind};
+
+/// The expansion of a flow or part that broke no rule.
+pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
+    let flow = flow.into_inner();
+    let surface = surface(&flow);
+    let (items, constructor) = (surface.tokens(), surface.constructor(&construct(&flow)));
+    let implementation = match flow.kind {
+        Kind::Flow => implement_flow(&flow),
+        Kind::Part => implement_part(&flow),
+    };
+    let (sites, body) = (sites(&flow), body(&flow));
+    let element = (flow.kind == Kind::Flow).then(|| element(&flow));
+    let cfgs = flow.item.cfgs();
+    quote_spanned! {Span::mixed_site()=>
+        #items
+        #(#cfgs)*
+        #[allow(missing_docs, unreachable_pub)]
+        const _: () = {
+            #sites
+            #constructor
+            #implementation
+            #body
+            #element
+        };
+    }
+}
+
+/// The expansion of a flow that broke a rule: the same names, the same body to look at in an
+/// editor, and nothing that could run.
+pub(crate) fn stub(flow: &Flow) -> TokenStream {
+    let items = surface(flow).stub();
+    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
+    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this flow did not compile"));
+    let implementation = match flow.kind {
+        Kind::Flow => {
+            let (output, error) = match flow.item.output() {
+                Some(ty) if flow.item.sig.generics.params.is_empty() => {
+                    (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err))
+                }
+                _ => (quote!(()), quote!(#runtime::Error)),
+            };
+            quote_spanned! {Span::mixed_site()=>
+                impl #runtime::Flow for #name {
+                    type Input = ();
+                    type Output = #output;
+                    type Error = #error;
+                    const DESCRIPTOR: &'static #runtime::FlowDescriptor = #panic;
+                    fn run(_: #runtime::Ctx, _: Self::Input)
+                        -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
+                    { #panic }
+                }
+            }
+        }
+        Kind::Part => quote_spanned! {Span::mixed_site()=>
+            impl #runtime::Part for #name {
+                const DESCRIPTOR: &'static #runtime::PartDescriptor = #panic;
+            }
+        },
+    };
+    let body =
+        (flow.ctx.is_some() && flow.unusable.is_empty()).then(|| body_function(flow, &flow.raw_body()));
+    quote_spanned! {Span::mixed_site()=>
+        #items
+        #[allow(missing_docs, unused, clippy::all)]
+        const _: () = {
+            #implementation
+            #body
+        };
+    }
+}
+
+fn surface(flow: &Flow) -> Surface<'_> {
+    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
+    let (call, must_use) = match flow.kind {
+        Kind::Flow => (
+            quote_spanned!(Span::mixed_site()=> #runtime::FlowCall<#name>),
+            "a flow call does nothing until it is started",
+        ),
+        Kind::Part => {
+            let output = output(flow);
+            (
+                quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output>),
+                "a part call does nothing until `ctx.part` runs it",
+            )
+        }
+    };
+    Surface { item: &flow.item, inputs: flow.inputs.iter().collect(), call, must_use }
+}
+
+/// The written return type, `()` when there is none.
+fn output(flow: &Flow) -> TokenStream {
+    flow.item.output().map_or_else(|| quote!(()), ToTokens::to_token_stream)
+}
+
+/// The input of a flow: the one parameter, else `()`.
+fn input(flow: &Flow) -> (TokenStream, TokenStream) {
+    match flow.inputs.first() {
+        Some(param) => (param.ty.to_token_stream(), param.ident.to_token_stream()),
+        None => (quote!(()), quote!(())),
+    }
+}
+
+/// The body of the constructor.
+fn construct(flow: &Flow) -> TokenStream {
+    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
+    match flow.kind {
+        Kind::Flow => {
+            let (_, value) = input(flow);
+            quote_spanned!(Span::mixed_site()=> #runtime::FlowCall::<#name>::new(#value))
+        }
+        Kind::Part => {
+            let args = flow.inputs.iter().map(|param| &param.ident);
+            let future = pinned(flow, &quote!(__loom_body(__loom_ctx, #(#args),*)));
+            quote_spanned! {Span::mixed_site()=>
+                #runtime::PartCall::new(move |__loom_ctx: #runtime::Ctx| #future)
+            }
+        }
+    }
+}
+
+/// A boxed future, on the user's name, so that a body that is not `Send` is reported there.
+fn pinned(flow: &Flow, future: &TokenStream) -> TokenStream {
+    let at_name = flow.item.sig.ident.span().resolved_at(Span::mixed_site());
+    quote_spanned!(at_name=> ::std::boxed::Box::pin(#future))
+}
+
+fn implement_flow(flow: &Flow) -> TokenStream {
+    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
+    let (input, _) = input(flow);
+    let output = flow.item.output();
+    let argument = flow.inputs.first().map(|_| quote_spanned!(Span::mixed_site()=> __loom_input));
+    let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
+    let descriptor = descriptor(flow);
+    quote_spanned! {Span::mixed_site()=>
+        impl #runtime::Flow for #name {
+            type Input = #input;
+            type Output = <#output as #runtime::StepResult>::Ok;
+            type Error = <#output as #runtime::StepResult>::Err;
+            const DESCRIPTOR: &'static #runtime::FlowDescriptor = &#descriptor;
+            fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
+                -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
+            { #future }
+        }
+    }
+}
+
+fn implement_part(flow: &Flow) -> TokenStream {
+    let (runtime, ident, name) = (&flow.runtime, &flow.item.sig.ident, &flow.name);
+    let location = location::location(ident.span(), runtime);
+    let shape = shape(flow);
+    quote_spanned! {Span::mixed_site()=>
+        impl #runtime::Part for #ident {
+            const DESCRIPTOR: &'static #runtime::PartDescriptor = &#runtime::PartDescriptor {
+                name: #name,
+                location: #location,
+                #shape
+            };
+        }
+    }
+}
+
+fn descriptor(flow: &Flow) -> TokenStream {
+    let (runtime, ident) = (&flow.runtime, &flow.item.sig.ident);
+    let (name, doc) = (&flow.name, flow.item.doc_text());
+    let location = location::location(ident.span(), runtime);
+    let effects = match &flow.effects {
+        Some(classes) => {
+            quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#classes))
+        }
+        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
+    };
+    let shape = shape(flow);
+    quote_spanned! {Span::mixed_site()=>
+        #runtime::FlowDescriptor {
+            name: #name,
+            doc: #doc,
+            location: #location,
+            input: #runtime::schema_of::<<#ident as #runtime::Flow>::Input>,
+            output: #runtime::schema_of::<<#ident as #runtime::Flow>::Output>,
+            error: #runtime::schema_of::<<#ident as #runtime::Flow>::Error>,
+            effects: #effects,
+            run: #runtime::run_flow::<#ident>,
+            #shape
+        }
+    }
+}
+
+/// The fields that flows and parts share: gates, graph, parts and fingerprint.
+fn shape(flow: &Flow) -> TokenStream {
+    let runtime = &flow.runtime;
+    let calls = calls(flow);
+    let gates = calls.iter().filter_map(|call| gate(call, flow));
+    let parts = parts(flow);
+    let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
+    let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
+    quote_spanned! {Span::mixed_site()=>
+        gates: &[#(#gates),*],
+        graph: #graph,
+        parts: &[#(#parts),*],
+        fingerprint: #fingerprint,
+    }
+}
+
+fn calls(flow: &Flow) -> &[Call] {
+    flow.survey.as_ref().map_or(&[], |survey| &survey.calls)
+}
+
+fn gate(call: &Call, flow: &Flow) -> Option<TokenStream> {
+    let Target::Gate { name: Some(name), ty: Some(ty) } = &call.target else { return None };
+    let runtime = &flow.runtime;
+    let line = location::line(call.method.span());
+    Some(quote_spanned! {Span::mixed_site()=>
+        #runtime::GateDescriptor { name: #name, schema: #runtime::schema_of::<#ty>, line: #line }
+    })
+}
+
+/// The descriptors of the parts, each once. A part that calls itself does not list itself: a
+/// constant cannot.
+fn parts(flow: &Flow) -> Vec<TokenStream> {
+    let (runtime, own) = (&flow.runtime, names::of(&flow.item.sig.ident));
+    let mut seen = Vec::new();
+    let mut parts = Vec::new();
+    for call in calls(flow) {
+        let Target::Part { path: Some(path), .. } = &call.target else { continue };
+        let written = path.to_token_stream().to_string();
+        if written == own || seen.contains(&written) {
+            continue;
+        }
+        seen.push(written);
+        parts.push(quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::DESCRIPTOR));
+    }
+    parts
+}
+
+/// The call sites to which the rewritten body refers.
+fn sites(flow: &Flow) -> Option<TokenStream> {
+    let calls = calls(flow);
+    if calls.is_empty() {
+        return None;
+    }
+    let runtime = &flow.runtime;
+    let name = Ident::new(SITES, Span::mixed_site());
+    let count = proc_macro2::Literal::usize_unsuffixed(calls.len());
+    let sites = calls.iter().map(|call| {
+        let (id, place) = (&call.id, location::site(call.method.span()));
+        quote_spanned!(Span::mixed_site()=> #runtime::Site { id: #id, #place })
+    });
+    Some(quote_spanned! {Span::mixed_site()=>
+        static #name: [#runtime::Site; #count] = [#(#sites),*];
+    })
+}
+
+/// The function that holds the rewritten body.
+fn body(flow: &Flow) -> TokenStream {
+    let block = match &flow.survey {
+        Some(survey) => with_handle(survey, flow),
+        None => flow.raw_body(),
+    };
+    body_function(flow, &block)
+}
+
+/// The rewritten body, after the handle that notes where the flow waits.
+fn with_handle(survey: &Survey, flow: &Flow) -> TokenStream {
+    let block = &survey.block;
+    let ctx = match &flow.ctx {
+        Some(ctx) if survey.notes_lines => &ctx.ident,
+        _ => return block.to_token_stream(),
+    };
+    let (handle, stmts) = (Ident::new(body::NEAR, Span::mixed_site()), &block.stmts);
+    quote_spanned! {Span::mixed_site()=>
+        { let #handle = ::core::clone::Clone::clone(&#ctx); #(#stmts)* }
+    }
+}
+
+fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {
+    let attrs = flow.item.body_attrs();
+    let params = flow.ctx.iter().chain(&flow.inputs).map(|param| param.body_declaration());
+    let (generics, output) = (&flow.item.sig.generics, &flow.item.sig.output);
+    let where_clause = generics.where_clause.as_ref();
+    quote_spanned! {Span::mixed_site()=>
+        #(#attrs)*
+        #[allow(clippy::unused_async, clippy::too_many_arguments)]
+        async fn __loom_body #generics (#(#params),*) #output #where_clause #block
+    }
+}
+
+/// The entry in the slice of flows, on platforms that have slices.
+fn element(flow: &Flow) -> TokenStream {
+    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
+    quote_spanned! {Span::mixed_site()=>
+        #[cfg(not(target_family = "wasm"))]
+        #[#runtime::linkme::distributed_slice(#runtime::FLOWS_V1)]
+        #[linkme(crate = #runtime::linkme)]
+        static __LOOM_ELEMENT: &#runtime::FlowDescriptor = <#name as #runtime::Flow>::DESCRIPTOR;
+    }
+}

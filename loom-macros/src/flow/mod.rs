@@ -1,0 +1,47 @@
+//! `#[flow]` and `#[flow(part)]`: an `async fn` over `Ctx` becomes an inert call and a type that
+//! implements `Flow` or `Part`. It never decides how a flow is driven.
+//!
+//! ```text
+//! #[flow]
+//! async fn checkout(ctx: Ctx, order: Order) -> Result<Receipt, ShopError> {
+//!     ctx.run(charge(order)).await
+//! }
+//! ```
+//!
+//! leaves a function and a type `checkout`, and the body with each call knowing its place:
+//!
+//! ```text
+//! ctx.__at(&__LOOM_SITES[0], &[]).run(charge(order)) …
+//! ```
+
+mod check;
+mod expand;
+mod model;
+mod parse;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::diagnostics::Diagnostics;
+use crate::item;
+use crate::printed;
+
+/// The whole macro: token stream in, token stream out.
+pub(crate) fn flow(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
+        Ok(parsed) => parsed,
+        Err(error) => return item::unparsed(item, error, diagnostics),
+    };
+    let model = model::Flow::new(parsed, &mut diagnostics);
+    let name = model.item.sig.ident.clone();
+    let tokens = match check::check(model, diagnostics) {
+        Ok(checked) => expand::expand(checked),
+        Err((model, errors)) => {
+            let stub = expand::stub(&model);
+            quote!(#errors #stub)
+        }
+    };
+    printed::expansion(&name, &tokens);
+    tokens
+}

@@ -1,0 +1,115 @@
+//! What a flow or a part of one is, once its syntax is out of the way. The model holds faults as
+//! well: `check.rs` reports them.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{FnArg, Ident, LitStr, Pat, PatType};
+
+use crate::arguments::EffectClasses;
+use crate::body::Survey;
+use crate::diagnostics::Diagnostics;
+use crate::item::{self, FnItem, Param};
+use crate::names;
+use crate::runtime_path::RuntimePath;
+
+use super::parse::{FlowArgs, Parsed};
+
+/// A flow, or a part of one.
+pub(crate) struct Flow {
+    pub(crate) item: FnItem,
+    pub(crate) runtime: RuntimePath,
+    pub(crate) kind: Kind,
+    /// The name in logs.
+    pub(crate) name: String,
+    pub(crate) written_name: Option<LitStr>,
+    pub(crate) effects: Option<EffectClasses>,
+    /// The context's parameter, if the first is one.
+    pub(crate) ctx: Option<Param>,
+    /// The parameters behind it.
+    pub(crate) inputs: Vec<Param>,
+    /// The parameters behind it that are no plain names.
+    pub(crate) unusable: Vec<FnArg>,
+    /// The body, if it parses and the context has a name.
+    pub(crate) survey: Option<Survey>,
+}
+
+/// Which of the two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Flow,
+    Part,
+}
+
+impl Kind {
+    /// The word for messages.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Part => "part",
+        }
+    }
+}
+
+impl Flow {
+    pub(crate) fn new(parsed: Parsed, diagnostics: &mut Diagnostics) -> Self {
+        let Parsed { args, item } = parsed;
+        let FlowArgs { part, effects, name: written_name, root } = args;
+        let ctx = context(&item);
+        let behind = usize::from(ctx.is_some());
+        let (mut inputs, mut unusable) = (Vec::new(), Vec::new());
+        for arg in item.sig.inputs.iter().skip(behind) {
+            match arg {
+                FnArg::Typed(typed) if let Some(param) = Param::new(typed) => inputs.push(param),
+                other => unusable.push(other.clone()),
+            }
+        }
+        let survey = ctx.as_ref().and_then(|ctx| survey(&item, &ctx.ident, diagnostics));
+        Self {
+            runtime: RuntimePath::new(root.as_ref()),
+            kind: if part.is_present() { Kind::Part } else { Kind::Flow },
+            name: written_name.as_ref().map_or_else(|| names::of(&item.sig.ident), LitStr::value),
+            written_name,
+            effects,
+            ctx,
+            inputs,
+            unusable,
+            survey,
+            item,
+        }
+    }
+
+    /// The braces of the body and all between them, as written.
+    pub(crate) fn raw_body(&self) -> TokenStream {
+        TokenTree::Group(self.item.body.clone()).into()
+    }
+}
+
+/// The first parameter, if it is `name: Ctx`.
+fn context(item: &FnItem) -> Option<Param> {
+    match item.sig.inputs.first()? {
+        FnArg::Typed(typed) if item::type_is(&typed.ty, "Ctx") => context_param(typed),
+        _ => None,
+    }
+}
+
+/// `_: Ctx` has no name to follow, and none is needed: nothing can be called on it.
+fn context_param(typed: &PatType) -> Option<Param> {
+    if let Pat::Wild(wild) = &*typed.pat {
+        return Some(Param {
+            attrs: typed.attrs.clone(),
+            mutability: None,
+            ident: Ident::new("_ctx", wild.underscore_token.span),
+            ty: (*typed.ty).clone(),
+        });
+    }
+    Param::new(typed)
+}
+
+fn survey(item: &FnItem, ctx: &Ident, diagnostics: &mut Diagnostics) -> Option<Survey> {
+    match syn::parse2(TokenTree::Group(item.body.clone()).into()) {
+        Ok(block) => Some(Survey::new(block, ctx)),
+        Err(error) => {
+            diagnostics.syntax(error);
+            None
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A function item whose body may be broken, and what its attributes and parameters say. Not the
+//! meaning of either: the models of `step` and `flow` give them one.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::parse::{Parse, ParseStream};
+use syn::{
+    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, Meta, Pat, PathArguments, ReturnType, Signature,
+    Type, Visibility,
+};
+
+use crate::diagnostics::Diagnostics;
+
+/// A function with its signature parsed and its body as raw tokens.
+#[derive(Clone)]
+pub(crate) struct FnItem {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    /// The braces and all between them.
+    pub(crate) body: Group,
+}
+
+impl Parse for FnItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(Self {
+            attrs: input.call(Attribute::parse_outer)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: input.step(|cursor| match cursor.token_tree() {
+                Some((TokenTree::Group(group), rest))
+                    if group.delimiter() == proc_macro2::Delimiter::Brace =>
+                {
+                    Ok((group, rest))
+                }
+                _ => Err(cursor.error("expected the body of the function, `{ … }`")),
+            })?,
+        })
+    }
+}
+
+impl FnItem {
+    /// The written return type.
+    pub(crate) fn output(&self) -> Option<&Type> {
+        match &self.sig.output {
+            ReturnType::Default => None,
+            ReturnType::Type(_, ty) => Some(ty),
+        }
+    }
+
+    /// The attributes that every generated item repeats: `#[cfg(..)]`.
+    pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
+        self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
+    }
+
+    /// The doc comments, for the items that the user names.
+    pub(crate) fn docs(&self) -> impl Iterator<Item = &Attribute> {
+        self.attrs.iter().filter(|attr| attr.path().is_ident("doc"))
+    }
+
+    /// The attributes that speak to callers, beside docs.
+    pub(crate) fn caller_attrs(&self) -> impl Iterator<Item = &Attribute> {
+        let speaks =
+            |attr: &&Attribute| ["allow", "deprecated"].iter().any(|name| attr.path().is_ident(name));
+        self.attrs.iter().filter(speaks)
+    }
+
+    /// The attributes that stay with the body: lints, `#[instrument]` and the like.
+    pub(crate) fn body_attrs(&self) -> impl Iterator<Item = &Attribute> {
+        let elsewhere = ["cfg", "doc", "deprecated", "must_use"];
+        self.attrs.iter().filter(move |attr| !elsewhere.iter().any(|name| attr.path().is_ident(name)))
+    }
+
+    /// The text of the doc comments, one line a comment.
+    pub(crate) fn doc_text(&self) -> String {
+        doc_text(&self.attrs)
+    }
+}
+
+/// The text of literal doc attributes, without the space that follows `///`.
+pub(crate) fn doc_text(attrs: &[Attribute]) -> String {
+    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
+        Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let lines: Vec<String> = lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect();
+    lines.join("\n").trim().to_owned()
+}
+
+/// A parameter with a plain name.
+#[derive(Clone)]
+pub(crate) struct Param {
+    pub(crate) attrs: Vec<Attribute>,
+    /// `mut`, if the body wants it.
+    pub(crate) mutability: Option<syn::Token![mut]>,
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+}
+
+impl Param {
+    /// The parameter, unless its pattern is more than a name.
+    pub(crate) fn new(typed: &syn::PatType) -> Option<Self> {
+        match &*typed.pat {
+            Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(Self {
+                attrs: typed.attrs.clone(),
+                mutability: pat.mutability,
+                ident: pat.ident.clone(),
+                ty: (*typed.ty).clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// `name: Type`.
+    pub(crate) fn declaration(&self) -> TokenStream {
+        let Self { ident, ty, .. } = self;
+        quote_spanned!(Span::mixed_site()=> #ident: #ty)
+    }
+
+    /// `mut name: Type`, for the function that holds the body.
+    pub(crate) fn body_declaration(&self) -> TokenStream {
+        let Self { mutability, ident, ty, .. } = self;
+        quote_spanned!(Span::mixed_site()=> #mutability #ident: #ty)
+    }
+}
+
+/// Whether the last segment of a type's path is `name`.
+pub(crate) fn type_is(ty: &Type, name: &str) -> bool {
+    last_segment(ty).is_some_and(|segment| segment.ident == name)
+}
+
+/// The `T` of `name<T>`, when the type's path ends so.
+pub(crate) fn only_argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(ty)) if arguments.args.len() == 1 => Some(ty),
+        _ => None,
+    }
+}
+
+fn last_segment(ty: &Type) -> Option<&syn::PathSegment> {
+    match ty {
+        Type::Path(ty) => ty.path.segments.last(),
+        Type::Group(group) => last_segment(&group.elem),
+        Type::Paren(paren) => last_segment(&paren.elem),
+        _ => None,
+    }
+}
+
+/// Whether a type can stand for a `Result`: a path that is not one of the types everybody knows to
+/// be something else. Whether an alias names a `Result` is for the type checker.
+pub(crate) fn may_be_result(ty: &Type) -> bool {
+    const OTHERS: &[&str] = &[
+        "bool", "char", "str", "String", "Vec", "Option", "Box", "i8", "i16", "i32", "i64", "i128", "isize",
+        "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64",
+    ];
+    last_segment(ty).is_some_and(|segment| !OTHERS.iter().any(|other| segment.ident == other))
+}
+
+/// Whether an identifier occurs anywhere in a stream, groups included.
+pub(crate) fn mentions(tokens: &TokenStream, ident: &Ident) -> bool {
+    tokens.clone().into_iter().any(|tree| match tree {
+        TokenTree::Ident(found) => found == *ident,
+        TokenTree::Group(group) => mentions(&group.stream(), ident),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+/// The output for an item that is not a function: the error, and the tokens as they came, so that
+/// an editor still sees what the user is typing.
+pub(crate) fn unparsed(item: TokenStream, error: syn::Error, mut diagnostics: Diagnostics) -> TokenStream {
+    diagnostics.syntax(error);
+    match diagnostics.seal(item) {
+        Ok(sealed) => sealed.into_inner(),
+        Err((item, errors)) => quote!(#errors #item),
+    }
+}
+
+/// The line of a token in its file, for messages that point at a second place.
+pub(crate) fn line_of(tokens: &impl ToTokens) -> usize {
+    tokens.to_token_stream().into_iter().next().map_or(0, |tree| tree.span().start().line)
+}

@@ -1,0 +1,185 @@
+//! The rules of `#[step]`, L0101 to L0111. Nothing is built here: the model goes on as it came,
+//! sealed or with its errors.
+
+use proc_macro2::TokenStream;
+use syn::{FnArg, GenericParam, Type};
+
+use crate::arguments;
+use crate::codes;
+use crate::diagnostics::{Checked, Diagnostics};
+use crate::item;
+use crate::names;
+
+use super::model::{Delivery, Step, StepParam};
+use super::parse::RetryArgs;
+
+/// Applies every rule.
+pub(crate) fn check(step: Step, mut diagnostics: Diagnostics) -> Result<Checked<Step>, (Step, TokenStream)> {
+    signature(&step, &mut diagnostics);
+    for param in &step.params {
+        parameter(param, &mut diagnostics);
+    }
+    delivery(&step, &mut diagnostics);
+    name(&step, &mut diagnostics);
+    step.effects.check(&mut diagnostics);
+    for duration in step.timeout.iter().chain(&step.heartbeat) {
+        duration.check(&mut diagnostics);
+    }
+    if let Some(policy) = &step.retry {
+        retry(policy, &mut diagnostics);
+    }
+    diagnostics.seal(step)
+}
+
+fn signature(step: &Step, diagnostics: &mut Diagnostics) {
+    let sig = &step.item.sig;
+    if sig.asyncness.is_none() {
+        diagnostics.report(
+            codes::STEP_NOT_ASYNC,
+            sig.fn_token,
+            format_args!("the step `{}` is not an `async fn`", sig.ident),
+            format_args!("write `async fn {}`", sig.ident),
+        );
+    }
+    match step.item.output() {
+        None => diagnostics.report(
+            codes::STEP_RESULT,
+            &sig.ident,
+            format_args!("the step `{}` returns nothing", sig.ident),
+            "a step returns `Result<T, E>`, where `E: Failure` is its failure channel: write `-> Result<(), E>`",
+        ),
+        Some(ty) if !item::may_be_result(ty) => diagnostics.report(
+            codes::STEP_RESULT,
+            ty,
+            "a step returns a `Result`",
+            "write `-> Result<T, E>`, where `E: Failure` is the step's failure channel",
+        ),
+        Some(_) => {}
+    }
+    for param in &sig.generics.params {
+        let what = match param {
+            GenericParam::Lifetime(_) => "lifetime",
+            GenericParam::Type(_) => "type",
+            GenericParam::Const(_) => "const",
+        };
+        diagnostics.report(
+            codes::STEP_GENERIC,
+            param,
+            format_args!("a step has no {what} parameters: its input is decoded from a log"),
+            "write one step for each type, and share the code in a generic function that they call",
+        );
+    }
+}
+
+fn parameter(param: &StepParam, diagnostics: &mut Diagnostics) {
+    let (StepParam::Input(param) | StepParam::Resource(param, _) | StepParam::Context(param)) = param else {
+        if let StepParam::Unusable(arg) = param {
+            unusable(arg, diagnostics);
+        }
+        return;
+    };
+    type_of(&param.ty, diagnostics);
+}
+
+fn unusable(arg: &FnArg, diagnostics: &mut Diagnostics) {
+    match arg {
+        FnArg::Receiver(receiver) => diagnostics.report(
+            codes::STEP_BORROWS,
+            receiver,
+            "a step is a free function: it has no `self`",
+            "take what the step needs as parameters, and shared things as `Res<T>`",
+        ),
+        FnArg::Typed(typed) => {
+            diagnostics.report(
+                codes::PARAMETER_PATTERN,
+                &typed.pat,
+                "a step's parameter is a plain name: it names a field of the recorded input",
+                "take the value by a name and destructure it in the body",
+            );
+            type_of(&typed.ty, diagnostics);
+        }
+    }
+}
+
+fn type_of(ty: &Type, diagnostics: &mut Diagnostics) {
+    match ty {
+        Type::Reference(_) => diagnostics.report(
+            codes::STEP_BORROWS,
+            ty,
+            "a step owns its input: it may run in another process than its caller",
+            "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`",
+        ),
+        Type::ImplTrait(_) => diagnostics.report(
+            codes::STEP_GENERIC,
+            ty,
+            "a step has no `impl Trait` parameters: its input is decoded from a log",
+            "name the type",
+        ),
+        Type::Group(group) => type_of(&group.elem, diagnostics),
+        Type::Paren(paren) => type_of(&paren.elem, diagnostics),
+        _ if item::type_is(ty, "Ctx") => diagnostics.report(
+            codes::CTX_IN_STEP,
+            ty,
+            "`Ctx` is not available inside a step: what a step does is recorded as one outcome",
+            "take `StepCx` for the step's own context, or make this a `#[flow(part)]`",
+        ),
+        _ => {}
+    }
+}
+
+fn delivery(step: &Step, diagnostics: &mut Diagnostics) {
+    let has = |wanted| step.deliveries.iter().any(|(delivery, _)| *delivery == wanted);
+    let Some((_, at_most_once)) =
+        step.deliveries.iter().find(|(delivery, _)| *delivery == Delivery::AtMostOnce)
+    else {
+        return;
+    };
+    let at_most_once = syn::Ident::new("at_most_once", *at_most_once);
+    if has(Delivery::Pure) {
+        diagnostics.report(
+            codes::DELIVERY,
+            &at_most_once,
+            "a step is either without effect (`pure`, `reads`) or delivered `at_most_once`",
+            "keep `at_most_once` if a second run would do harm, else `pure` or `reads`",
+        );
+    }
+    if step.retry.is_some() {
+        diagnostics.report(
+            codes::DELIVERY,
+            &at_most_once,
+            "a step that is delivered `at_most_once` is never retried: its outcome may be in doubt",
+            "remove `retry(..)`, or remove `at_most_once` if the body may run again",
+        );
+    }
+}
+
+fn name(step: &Step, diagnostics: &mut Diagnostics) {
+    match &step.written_name {
+        Some(name) => arguments::check_name(name, "step", diagnostics),
+        None if !names::is_valid(&step.name) => diagnostics.report(
+            codes::NAME,
+            &step.item.sig.ident,
+            format_args!("`{}` cannot be the name of a step", step.name),
+            format_args!("{}; or give the name: `#[step(name = \"…\")]`", names::HELP),
+        ),
+        None => {}
+    }
+}
+
+fn retry(retry: &RetryArgs, diagnostics: &mut Diagnostics) {
+    for duration in retry.initial.iter().chain(&retry.max) {
+        duration.check(diagnostics);
+    }
+    for (number, key) in [(&retry.attempts, "attempts"), (&retry.factor, "factor")] {
+        if let Some(number) = number
+            && !number.base10_parse::<u32>().is_ok_and(|n| n >= 1)
+        {
+            diagnostics.report(
+                codes::ATTEMPTS,
+                number,
+                format_args!("`{key}` is a whole number from 1"),
+                "`attempts = 1` means one attempt and no retry",
+            );
+        }
+    }
+}

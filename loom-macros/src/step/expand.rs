@@ -1,0 +1,256 @@
+//! What `#[step]` leaves behind. No rule is applied here: a step that broke one gets a stub.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Attribute, LitInt};
+
+use crate::arguments::{DurationText, duration};
+use crate::diagnostics::Checked;
+use crate::fingerprint;
+use crate::location;
+use crate::surface::Surface;
+
+use super::model::{Delivery, Step, StepParam};
+use super::parse::RetryArgs;
+
+/// The expansion of a step that broke no rule.
+pub(crate) fn expand(step: Checked<Step>) -> TokenStream {
+    let step = step.into_inner();
+    let surface = surface(&step);
+    let (items, constructor) = (surface.tokens(), surface.constructor(&construct(&step)));
+    let (input, implementation, body, element) =
+        (input(&step), implementation(&step), body(&step), element(&step));
+    let cfgs = step.item.cfgs();
+    quote_spanned! {Span::mixed_site()=>
+        #items
+        #(#cfgs)*
+        #[allow(missing_docs, unreachable_pub)]
+        const _: () = {
+            #input
+            #constructor
+            #implementation
+            #body
+            #element
+        };
+    }
+}
+
+/// The expansion of a step that broke a rule: the same names, the same body to look at in an
+/// editor, and nothing that could run.
+pub(crate) fn stub(step: &Step) -> TokenStream {
+    let items = surface(step).stub();
+    let (runtime, name) = (&step.runtime, &step.item.sig.ident);
+    let result = step.item.output().filter(|_| step.item.sig.generics.params.is_empty());
+    let (output, error) = match result {
+        Some(ty) => (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err)),
+        None => (quote!(()), quote!(#runtime::Error)),
+    };
+    let body = (step.params.iter().all(|param| !matches!(param, StepParam::Unusable(_)))).then(|| body(step));
+    quote_spanned! {Span::mixed_site()=>
+        #items
+        #[allow(missing_docs, unused, clippy::all)]
+        const _: () = {
+            impl #runtime::Step for #name {
+                type Input = ();
+                type Output = #output;
+                type Error = #error;
+                const DESCRIPTOR: &'static #runtime::StepDescriptor =
+                    ::core::panic!("this step did not compile");
+                fn body(
+                    _: Self::Input,
+                    _: &#runtime::StepEnv,
+                ) -> ::core::result::Result<
+                    #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>,
+                    #runtime::MissingResource,
+                > {
+                    ::core::panic!("this step did not compile")
+                }
+            }
+            #body
+        };
+    }
+}
+
+fn surface(step: &Step) -> Surface<'_> {
+    let (runtime, name) = (&step.runtime, &step.item.sig.ident);
+    Surface {
+        item: &step.item,
+        inputs: step.inputs().collect(),
+        call: quote_spanned!(Span::mixed_site()=> #runtime::StepCall<#name>),
+        must_use: "a step call does nothing until `ctx.run` runs it",
+    }
+}
+
+/// The body of the constructor: the call with its input.
+fn construct(step: &Step) -> TokenStream {
+    let (runtime, name) = (&step.runtime, &step.item.sig.ident);
+    let fields = step.inputs().map(|param| &param.ident);
+    quote_spanned! {Span::mixed_site()=>
+        #runtime::StepCall::<#name>::new(__LoomInput { #(#fields),* })
+    }
+}
+
+/// The struct that is recorded as the step's input. It goes by the step's name in schemas and in
+/// the messages of serde.
+fn input(step: &Step) -> TokenStream {
+    let (runtime, name) = (&step.runtime, &step.name);
+    let (serde, schemars) = (runtime.text_of("serde"), runtime.text_of("schemars"));
+    let fields = step.inputs().map(|param| {
+        let (attrs, ident, ty): (&[Attribute], _, _) = (&param.attrs, &param.ident, &param.ty);
+        quote_spanned!(Span::mixed_site()=> #(#attrs)* #ident: #ty)
+    });
+    quote_spanned! {Span::mixed_site()=>
+        #[derive(#runtime::serde::Serialize, #runtime::serde::Deserialize, #runtime::schemars::JsonSchema)]
+        #[serde(crate = #serde, rename = #name, deny_unknown_fields)]
+        #[schemars(crate = #schemars)]
+        pub struct __LoomInput { #(#fields),* }
+    }
+}
+
+fn implementation(step: &Step) -> TokenStream {
+    let (runtime, name) = (&step.runtime, &step.item.sig.ident);
+    let result = step.item.output();
+    let descriptor = descriptor(step);
+    let resources = step.params.iter().filter_map(|param| match param {
+        StepParam::Resource(param, ty) => {
+            let ident = &param.ident;
+            Some(quote_spanned!(Span::mixed_site()=> let #ident = __loom_env.resource::<#ty>()?;))
+        }
+        _ => None,
+    });
+    let args = step.params.iter().filter_map(|param| match param {
+        StepParam::Resource(param, _) => {
+            let ident = &param.ident;
+            Some(quote_spanned!(Span::mixed_site()=> #ident))
+        }
+        StepParam::Context(_) => Some(quote_spanned!(Span::mixed_site()=> __loom_env.cx())),
+        StepParam::Input(param) => {
+            let ident = &param.ident;
+            Some(quote_spanned!(Span::mixed_site()=> __loom_input.#ident))
+        }
+        StepParam::Unusable(_) => None,
+    });
+    // On the user's name, so that a body that is not `Send` is reported there.
+    let at_name = name.span().resolved_at(Span::mixed_site());
+    let future = quote_spanned!(at_name=> ::std::boxed::Box::pin(__loom_body(#(#args),*)));
+    quote_spanned! {Span::mixed_site()=>
+        impl #runtime::Step for #name {
+            type Input = __LoomInput;
+            type Output = <#result as #runtime::StepResult>::Ok;
+            type Error = <#result as #runtime::StepResult>::Err;
+            const DESCRIPTOR: &'static #runtime::StepDescriptor = &#descriptor;
+            fn body(
+                __loom_input: Self::Input,
+                __loom_env: &#runtime::StepEnv,
+            ) -> ::core::result::Result<
+                #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>,
+                #runtime::MissingResource,
+            > {
+                #(#resources)*
+                ::core::result::Result::Ok(#future)
+            }
+        }
+    }
+}
+
+fn descriptor(step: &Step) -> TokenStream {
+    let (runtime, ident) = (&step.runtime, &step.item.sig.ident);
+    let (name, doc) = (&step.name, step.item.doc_text());
+    let location = location::location(ident.span(), runtime);
+    let delivery = match step.delivery() {
+        Delivery::Pure => quote!(Pure),
+        Delivery::AtLeastOnce => quote!(AtLeastOnce),
+        Delivery::AtMostOnce => quote!(AtMostOnce),
+    };
+    let retry = match &step.retry {
+        None => quote_spanned!(Span::mixed_site()=> #runtime::RetryPolicy::NONE),
+        Some(policy) => retry(policy, step),
+    };
+    let (timeout, heartbeat) =
+        (optional_duration(step.timeout.as_ref()), optional_duration(step.heartbeat.as_ref()));
+    let effects = &step.effects;
+    let resources = step.params.iter().filter_map(|param| match param {
+        StepParam::Resource(_, ty) => {
+            Some(quote_spanned!(Span::mixed_site()=> #runtime::ResourceDescriptor::of::<#ty>()))
+        }
+        _ => None,
+    });
+    let fingerprint = fingerprint::of(
+        &step.item.attrs,
+        &step.item.sig,
+        &proc_macro2::TokenTree::Group(step.item.body.clone()).into(),
+    );
+    quote_spanned! {Span::mixed_site()=>
+        #runtime::StepDescriptor {
+            name: #name,
+            doc: #doc,
+            location: #location,
+            delivery: #runtime::Delivery::#delivery,
+            retry: #retry,
+            timeout: #timeout,
+            heartbeat: #heartbeat,
+            effects: #effects,
+            resources: &[#(#resources),*],
+            input: #runtime::schema_of::<<#ident as #runtime::Step>::Input>,
+            output: #runtime::schema_of::<<#ident as #runtime::Step>::Output>,
+            error: #runtime::schema_of::<<#ident as #runtime::Step>::Error>,
+            fingerprint: #fingerprint,
+            invoke: #runtime::invoke::<#ident>,
+        }
+    }
+}
+
+/// `retry(..)` with its defaults: three attempts, from 100 ms, doubled, at most a minute apart.
+fn retry(policy: &RetryArgs, step: &Step) -> TokenStream {
+    let runtime = &step.runtime;
+    let number = |written: &Option<LitInt>, default: u32| {
+        written.as_ref().and_then(|n| n.base10_parse().ok()).unwrap_or(default)
+    };
+    let pause = |written: &Option<DurationText>, default: u64| {
+        duration(written.as_ref().and_then(DurationText::millis).unwrap_or(default))
+    };
+    let (attempts, factor) = (number(&policy.attempts, 3), number(&policy.factor, 2));
+    let (initial, max) = (pause(&policy.initial, 100), pause(&policy.max, 60_000));
+    quote_spanned! {Span::mixed_site()=>
+        #runtime::RetryPolicy { attempts: #attempts, initial: #initial, max: #max, factor: #factor }
+    }
+}
+
+fn optional_duration(text: Option<&DurationText>) -> TokenStream {
+    match text.and_then(DurationText::millis) {
+        Some(millis) => {
+            let duration = duration(millis);
+            quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#duration))
+        }
+        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
+    }
+}
+
+/// The function that holds the user's body.
+fn body(step: &Step) -> TokenStream {
+    let attrs = step.item.body_attrs();
+    let params = step.params.iter().filter_map(|param| match param {
+        StepParam::Resource(param, _) | StepParam::Context(param) | StepParam::Input(param) => {
+            Some(param.body_declaration())
+        }
+        StepParam::Unusable(_) => None,
+    });
+    let (generics, output, body) = (&step.item.sig.generics, &step.item.sig.output, &step.item.body);
+    let where_clause = generics.where_clause.as_ref();
+    quote_spanned! {Span::mixed_site()=>
+        #(#attrs)*
+        #[allow(clippy::unused_async, clippy::too_many_arguments)]
+        async fn __loom_body #generics (#(#params),*) #output #where_clause #body
+    }
+}
+
+/// The entry in the slice of steps, on platforms that have slices.
+fn element(step: &Step) -> TokenStream {
+    let (runtime, name) = (&step.runtime, &step.item.sig.ident);
+    quote_spanned! {Span::mixed_site()=>
+        #[cfg(not(target_family = "wasm"))]
+        #[#runtime::linkme::distributed_slice(#runtime::STEPS_V1)]
+        #[linkme(crate = #runtime::linkme)]
+        static __LOOM_ELEMENT: &#runtime::StepDescriptor = <#name as #runtime::Step>::DESCRIPTOR;
+    }
+}
