@@ -87,6 +87,15 @@ fn operator(operator: &str, before: Before, text: &mut String) -> Before {
             text.push('?');
             Before::Word
         }
+        // A turbofish, as far as its opening bracket shows.
+        "::<" => {
+            text.push_str(operator);
+            Before::Tight
+        }
+        ">" if text.rfind("::<").is_some_and(|open| !text[open..].contains('>')) => {
+            text.push('>');
+            Before::Word
+        }
         "!" | "&" | "*" | "-" | "'" | "#" | "|" if before != Before::Word => {
             space_unless(before == Before::Tight, text);
             text.push_str(operator);
@@ -118,6 +127,7 @@ mod tests {
             "let Some(x) = queue.pop()",
             "Shape::Circle { radius }",
             "matches(a, &b[0])?",
+            "ctx.receive::<bool>(\"go\")",
             "!answer.approved && n == 3",
         ] {
             let tokens = source.parse().expect("tokens");

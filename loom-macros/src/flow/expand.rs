@@ -123,7 +123,9 @@ fn construct(flow: &Flow) -> TokenStream {
         }
         Kind::Part => {
             let args = flow.inputs.iter().map(|param| &param.ident);
-            let future = pinned(flow, &quote!(__loom_body(__loom_ctx, #(#args),*)));
+            let call =
+                quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #(#args),*));
+            let future = pinned(flow, &call);
             quote_spanned! {Span::mixed_site()=>
                 #runtime::PartCall::new(move |__loom_ctx: #runtime::Ctx| #future)
             }
@@ -292,7 +294,7 @@ fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {
     let where_clause = generics.where_clause.as_ref();
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
-        #[allow(clippy::unused_async, clippy::too_many_arguments)]
+        #[allow(clippy::explicit_counter_loop, clippy::too_many_arguments, clippy::unused_async)]
         async fn __loom_body #generics (#(#params),*) #output #where_clause #block
     }
 }
