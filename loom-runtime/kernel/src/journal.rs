@@ -2,7 +2,9 @@
 //! ordered tail behind it.
 //! Not a store: batches leave as values, and come back as written or refused.
 
-use crate::{Digest, Envelope, Event, ExecutionId, Meta, State, Timestamp, UnfoldableEvent};
+use crate::{
+    Digest, Envelope, Event, ExecutionId, Meta, ParkReport, Parked, State, Timestamp, UnfoldableEvent,
+};
 
 /// One transition, to be appended atomically.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,34 @@ pub struct Batch {
     pub progress: bool,
     /// Whether the last event closes: the owner lets go with it.
     pub closes: bool,
+}
+
+impl Batch {
+    /// A batch that parks an execution whose log cannot be replayed: `next` is the length of that log.
+    pub fn parking(
+        execution: &ExecutionId,
+        generation: u64,
+        next: u64,
+        report: ParkReport,
+        now: Timestamp,
+    ) -> Self {
+        let event = Event::ExecutionParked(Parked { report });
+        let envelope =
+            Envelope { execution: execution.clone(), sequence: next, at: now, event, meta: Meta::default() };
+        Self {
+            id: batch_id(execution, generation, next, 0),
+            first: next,
+            events: vec![envelope],
+            consumed: Vec::new(),
+            progress: false,
+            closes: true,
+        }
+    }
+}
+
+fn batch_id(execution: &ExecutionId, generation: u64, first: u64, nth: u64) -> Digest {
+    let numbers = [generation.to_le_bytes(), first.to_le_bytes(), nth.to_le_bytes()];
+    Digest::of_parts(&[execution.as_str().as_bytes(), &numbers.concat()])
 }
 
 #[derive(Debug)]
@@ -106,12 +136,7 @@ impl Journal {
         let closes = closing.is_some();
         events.extend(closing.map(|event| self.envelope(event, now)));
         self.batches += 1;
-        let id = Digest::of_parts(&[
-            self.execution.as_str().as_bytes(),
-            &self.generation.to_le_bytes(),
-            &first.to_le_bytes(),
-            &self.batches.to_le_bytes(),
-        ]);
+        let id = batch_id(&self.execution, self.generation, first, self.batches);
         let consumed = std::mem::take(&mut self.consumed);
         let batch =
             Batch { id, first, events, consumed, progress: std::mem::take(&mut self.progress), closes };

@@ -62,6 +62,7 @@ impl Machine {
                 Ok(Offered::Accepted)
             }
             Input::Suspend => Ok(self.suspend()),
+            Input::HandBack => self.hand_back(),
             Input::Alarm => self.alarm(),
             Input::Fault(report) => Err(report),
             Input::Recorded(_) | Input::Live { .. } | Input::Written | Input::Refused => {
@@ -423,6 +424,27 @@ impl Machine {
             Verdict::Again => self.start_again(frame)?,
             Verdict::GiveUp => self.fail(frame, EffectError::InDoubt { attempt, by }.into())?,
         }
+        Ok(Offered::Accepted)
+    }
+
+    /// An attempt of an at-most-once step that is on record but was never handed out is not in doubt: it did not
+    /// happen, and is due at once for the next owner.
+    fn hand_back(&mut self) -> Done {
+        self.held = true;
+        let waiting: Vec<_> = self
+            .active
+            .iter()
+            .filter(|(_, a)| a.waits_for.is_some())
+            .map(|(id, a)| (id.clone(), a.attempt))
+            .collect();
+        for (frame, attempt) in waiting {
+            self.active.remove(&frame);
+            if self.terms(&frame).1 == Delivery::AtMostOnce {
+                let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
+                self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }))?;
+            }
+        }
+        self.flush();
         Ok(Offered::Accepted)
     }
 

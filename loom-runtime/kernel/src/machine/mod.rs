@@ -111,6 +111,8 @@ pub enum Input {
     },
     /// Nothing runs here: let go, if nothing does indeed.
     Suspend,
+    /// The owner hands the execution back: attempts that were not handed out are noted as not made.
+    HandBack,
     /// The batch in flight is durable.
     Written,
     /// The batch in flight was refused, because the inbox has moved. Offer its items next.
@@ -222,6 +224,8 @@ pub struct Machine {
     /// Every event before this sequence that an effect can rest on: barrier of default steps.
     facts: u64,
     flush: bool,
+    /// Set while the owner drains: no attempt is handed out any more.
+    held: bool,
     clock: Timestamp,
 }
 
@@ -268,6 +272,7 @@ impl Machine {
             owed: VecDeque::new(),
             facts: 0,
             flush: false,
+            held: false,
             clock: Timestamp::EPOCH,
         }
     }
@@ -317,6 +322,16 @@ impl Machine {
         self.flush = self.journal.has_tail();
     }
 
+    /// Hands out no more attempts: the owner drains, and will hand the execution back.
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Whether attempts run that were handed out.
+    pub fn has_running(&self) -> bool {
+        self.active.values().any(|active| active.waits_for.is_none())
+    }
+
     /// Whether events are not durable yet.
     pub fn lags(&self) -> bool {
         self.journal.has_tail() || self.journal.is_writing()
@@ -340,7 +355,7 @@ impl Machine {
     }
 
     fn next_invoke(&mut self) -> Option<Invoke> {
-        if !matches!(self.phase, Phase::Live) {
+        if self.held || !matches!(self.phase, Phase::Live) {
             return None;
         }
         let durable = self.journal.durable();
@@ -349,7 +364,9 @@ impl Machine {
         active.waits_for = None;
         let (frame, attempt) = (frame.clone(), active.attempt);
         let inner = self.cx.shared.lock();
-        let Op::Step { step, input, delivery, timeout, .. } = &inner.slots.get(&frame)?.op else { return None };
+        let Op::Step { step, input, delivery, timeout, .. } = &inner.slots.get(&frame)?.op else {
+            return None;
+        };
         let execution = self.config.execution.as_str().as_bytes();
         let idempotency_key = Digest::of_parts(&[execution, frame.as_str().as_bytes()]);
         let (step, input, delivery, timeout) = (step.clone(), input.clone(), *delivery, *timeout);

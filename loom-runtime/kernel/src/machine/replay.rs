@@ -63,7 +63,7 @@ impl Machine {
     /// Takes the next event of the log.
     pub(super) fn replay(&mut self, envelope: &Envelope) -> Offered {
         let Phase::Replaying(segment) = &mut self.phase else {
-            return Offered::Ignored("the log was complete");
+            return self.fold_rest(envelope);
         };
         let segment = segment.take();
         if let Err(unfoldable) = self.journal.recorded(envelope) {
@@ -81,6 +81,19 @@ impl Machine {
             self.phase = Phase::Closed(self.journal.state().status, false);
         } else {
             self.phase = Phase::Replaying(segment);
+        }
+        Offered::Accepted
+    }
+
+    /// After a fault in the log the rest of it is only folded, so that the report gets its place at the end.
+    fn fold_rest(&mut self, envelope: &Envelope) -> Offered {
+        let parks =
+            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
+        if !parks || self.lags() || self.journal.recorded(envelope).is_err() {
+            return Offered::Ignored("the log was complete");
+        }
+        if self.state().status.is_terminal() {
+            self.phase = Phase::Closed(self.state().status, false);
         }
         Offered::Accepted
     }
