@@ -16,6 +16,8 @@ mod printed;
 mod runtime_path;
 mod step;
 mod surface;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 

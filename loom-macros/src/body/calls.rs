@@ -137,7 +137,11 @@ impl Call {
             Some(literal) if !syscall.is_synchronous() => literal.value(),
             _ => target.id().unwrap_or_else(|| {
                 let base = syscall.fallback_id();
-                if occurrence > 1 { format!("{base}~{occurrence}") } else { base.to_owned() }
+                if occurrence > 1 && syscall.is_synchronous() {
+                    format!("{base}~{occurrence}")
+                } else {
+                    base.to_owned()
+                }
             }),
         };
         Some(Self {

@@ -29,6 +29,8 @@ use syn::{Block, Ident, Path};
 use crate::diagnostics::Diagnostics;
 
 pub(crate) use calls::{Call, Target};
+#[cfg(test)]
+pub(crate) use graph::Arm;
 pub(crate) use graph::{Node, slice};
 pub(crate) use rewrite::{NEAR, SITES};
 

@@ -79,8 +79,7 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
-        let inputs = &closure.inputs;
-        let label = label::of(&quote!(|#inputs|));
+        let label = format!("|{}|", label::of(&closure.inputs.to_token_stream()));
         let at = closure.inputs_begin.span();
         let mark = self.scope.mark();
         let notes_lines = closure.asyncness.is_some() && self.can_note_lines(&closure.body);

@@ -25,12 +25,12 @@ use crate::printed;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn failure(item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
     let input = match syn::parse2(item) {
         Ok(input) => input,
         // A derive leaves the item alone: only the error goes out.
         Err(error) => return error.to_compile_error(),
     };
+    let mut diagnostics = Diagnostics::new();
     let parsed = parse::parse(input, &mut diagnostics);
     let name = parsed.ident.clone();
     let tokens = match check::check(model::Failure::new(parsed), diagnostics) {

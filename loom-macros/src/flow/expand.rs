@@ -123,8 +123,7 @@ fn construct(flow: &Flow) -> TokenStream {
         }
         Kind::Part => {
             let args = flow.inputs.iter().map(|param| &param.ident);
-            let call =
-                quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #(#args),*));
+            let call = quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #(#args),*));
             let future = pinned(flow, &call);
             quote_spanned! {Span::mixed_site()=>
                 #runtime::PartCall::new(move |__loom_ctx: #runtime::Ctx| #future)

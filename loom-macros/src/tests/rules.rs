@@ -1,0 +1,188 @@
+//! Which rule a sample breaks. Not the wording or the place of the errors: `ui-tests` holds those.
+
+use super::codes;
+
+/// A flow with this body.
+fn flow(body: &str) -> String {
+    format!("#[flow] async fn f(ctx: Ctx, order: Order) -> Result<(), E> {{ {body} }}")
+}
+
+fn check(cases: &[(&str, &[&str])]) {
+    for (body, expected) in cases {
+        assert_eq!(codes(&flow(body)), *expected, "{body}");
+    }
+}
+
+#[test]
+fn of_steps() {
+    let cases: &[(&str, &[&str])] = &[
+        ("#[step] async fn f() -> Result<(), E> {}", &[]),
+        ("#[step] async fn f() -> Outcome {}", &[]),
+        ("#[step(retry)] async fn f(mut a: A, cx: StepCx, r: Res<R>) -> Result<(), E> {}", &[]),
+        ("#[step] fn f() -> Result<(), E> {}", &["L0101"]),
+        ("#[step] async fn f() {}", &["L0102"]),
+        ("#[step] async fn f() -> u32 {}", &["L0102"]),
+        ("#[step] async fn f<'a, T, const N: usize>() -> R {}", &["L0103", "L0103", "L0103"]),
+        ("#[step] async fn f(a: impl Into<A>) -> R {}", &["L0103"]),
+        ("#[step] async fn f(a: &str) -> R {}", &["L0104"]),
+        ("#[step] async fn f(&self) -> R {}", &["L0104"]),
+        ("#[step] async fn f(ctx: loom::Ctx) -> R {}", &["L0105"]),
+        (
+            "#[step(retires = 2, timeout = \"1s\", timeout = \"2s\")] async fn f() -> R {}",
+            &["L0106", "L0106"],
+        ),
+        ("#[step(timeout = \"1 week\")] async fn f() -> R {}", &["L0107"]),
+        ("#[step(timeout = 10)] async fn f() -> R {}", &["L0106"]),
+        ("#[step(pure, at_most_once, retry)] async fn f() -> R {}", &["L0108", "L0108"]),
+        ("#[step] async fn f((a, b): (A, B), _: C) -> R {}", &["L0109", "L0109"]),
+        ("#[step(retry(attempts = 0))] async fn f() -> R {}", &["L0110"]),
+        ("#[step(name = \"A b\", effects(\"Http\"))] async fn F() -> R {}", &["L0111", "L0111"]),
+        ("#[step] async fn Ship() -> R {}", &["L0111"]),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(codes(source), *expected, "{source}");
+    }
+}
+
+#[test]
+fn of_flow_signatures() {
+    let cases: &[(&str, &[&str])] = &[
+        ("#[flow] async fn f(ctx: Ctx) -> Result<(), E> {}", &[]),
+        ("#[flow] async fn f(_: Ctx, a: A) -> R {}", &[]),
+        ("#[flow(part)] async fn f(ctx: Ctx, a: A, b: B) {}", &[]),
+        ("#[flow] fn f(ctx: Ctx) -> R {}", &["L0201"]),
+        ("#[flow] async fn f() -> R {}", &["L0202"]),
+        ("#[flow] async fn f(a: A) -> R {}", &["L0202"]),
+        ("#[flow] async fn f(&self, ctx: Ctx) -> R {}", &["L0202"]),
+        ("#[flow] async fn f(ctx: Ctx, a: A, b: B, c: C) -> R {}", &["L0203", "L0203"]),
+        ("#[flow] async fn f(ctx: Ctx, (a, b): A) -> R {}", &["L0203"]),
+        ("#[flow(part)] async fn f(ctx: Ctx, a: &A) {}", &["L0203"]),
+        ("#[flow] async fn f(ctx: Ctx) {}", &["L0204"]),
+        ("#[flow] async fn f<T>(ctx: Ctx, a: T) -> R {}", &["L0205"]),
+        ("#[flow(prat)] async fn f(ctx: Ctx) -> R {}", &["L0106"]),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(codes(source), *expected, "{source}");
+    }
+}
+
+#[test]
+fn of_identities() {
+    check(&[
+        ("ctx.run(a()).await?; ctx.run(b()).await?;", &[]),
+        ("ctx.run(a()).await?; ctx.run(m::a()).await?;", &["L0206"]),
+        ("ctx.run(a()).await?; ctx.run(a()).id(\"second\").await?;", &[]),
+        ("ctx.run(a()).await?; ctx.run(a()).memo().await?;", &[]),
+        ("ctx.run(a()).await?; ctx.run(b()).id(\"a\").await?;", &["L0219"]),
+        ("ctx.sleep(d).await; ctx.sleep(d).await;", &["L0219"]),
+        ("ctx.suspend::<A>(\"a\").await; ctx.decide(\"a\", || 1).await;", &["L0219"]),
+        ("ctx.run(a()).id(\"x\").id(\"y\").await;", &["L0220"]),
+        ("ctx.emit(&e).id(\"x\"); ctx.run(a()).id(name).await;", &["L0220", "L0220"]),
+        ("ctx.emit(&e); ctx.emit(&e); ctx.uuid(); ctx.uuid();", &[]),
+        ("ctx.run(a()).id(\"A b\").await;", &["L0111"]),
+        (
+            "ctx.suspend(\"ok\").await; ctx.receive::<T>(name).await; ctx.suspend::<_>(n).await;",
+            &["L0216", "L0216", "L0216", "L0216"],
+        ),
+        ("let call = a(); ctx.run(call).await;", &["L0217"]),
+        ("let call = a(); ctx.run(call).id(\"a\").await;", &[]),
+        ("ctx.run(a(x).await).await;", &["L0218"]),
+        ("ctx.part(name, p()).await; ctx.decide(name, || 1).await;", &["L0221", "L0221"]),
+        ("ctx.execute(name, \"effect\", json!({})).await;", &[]),
+    ]);
+}
+
+#[test]
+fn of_repetition() {
+    check(&[
+        ("for x in xs { ctx.run(a(x)).await?; }", &[]),
+        ("for x in xs { ctx.run(a(x)).key(&x.id).await?; }", &[]),
+        ("xs.map(|x| ctx.run(a(x)))", &["L0207"]),
+        ("xs.map(|x| ctx.run(a(x)).key(&x.id))", &[]),
+        ("xs.map(|x| ctx.emit(&x))", &[]),
+        ("async { ctx.run(a()).await }.await", &[]),
+        ("for x in xs { v.push(async move { ctx.run(a(x)).await }); }", &["L0207"]),
+        ("for x in xs { ctx.run(a(x)).key(\"x\").await; }", &["L0208"]),
+        ("for x in xs { ctx.run(a(x)).key(order.id).await; }", &["L0208"]),
+        ("for x in xs { ctx.run(a(x)).key(format!(\"{x}\")).await; }", &[]),
+        ("for x in xs { for y in x.ys() { ctx.run(a(y)).key(x).await; } }", &["L0208"]),
+        ("let mut n = 0; loop { n += 1; ctx.run(a()).key(n).await; }", &[]),
+        ("while let Some(x) = next() { ctx.run(a()).key(x).await; }", &[]),
+        ("ctx.run(a()).key(&order.id).await", &[]),
+    ]);
+}
+
+#[test]
+fn of_macros() {
+    check(&[
+        ("join!(ctx.run(a()), ctx.run(b()));", &[]),
+        ("custom!(ctx.run(a()))", &["L0209"]),
+        ("custom!(order.qty)", &[]),
+        ("macro_rules! m { () => { ctx.run(a()) } }", &["L0209"]),
+        ("info!(qty = ctx.random(), ?order, target.x = %order.id, \"{}\", ctx.uuid());", &[]),
+        ("json!({ \"a\": ctx.uuid(), \"b\": [1, { \"c\": null }], key: order.f::<A, B>() })", &[]),
+        ("assert!(matches!(ctx.run(a()).await, Ok(n) if n > ctx.random()), \"{}\", 1);", &[]),
+        ("vec![ctx.uuid(); 3];", &[]),
+        ("select! { x = ctx.run(a()) => x, y = ctx.run(b()), if x > 1 => { y } else => 1 }", &[]),
+        ("tokio::select! { x = ctx.run(a()) => x }", &["L0210"]),
+        ("tokio::select! { biased; x = ctx.run(a()) => x }", &[]),
+        ("futures::select_biased! { x = f => x }", &["L0210"]),
+        ("join!(ctx.run(a()), ctx.run(a()))", &["L0206"]),
+    ]);
+}
+
+#[test]
+fn of_the_outside_world() {
+    check(&[
+        ("SystemTime::now();", &["L0211"]),
+        ("let f = rand::random::<u8>;", &["L0212"]),
+        ("tokio::spawn(async {});", &["L0213"]),
+        ("tokio::time::sleep(d).await;", &["L0214"]),
+        ("println!(\"{:?}\", std::env::var(\"X\"));", &["L0215"]),
+        ("ctx.decide(\"x\", || SystemTime::now()).await;", &[]),
+        ("ctx.decide(\"x\", SystemTime::now).id(\"y\").await;", &[]),
+        ("fn helper() { SystemTime::now(); }", &[]),
+    ]);
+}
+
+#[test]
+fn of_the_context() {
+    check(&[
+        ("helper(ctx).await;", &["L0222"]),
+        ("helper(&ctx, 1).await; order.with(ctx.clone());", &["L0222", "L0222"]),
+        ("let c = ctx;", &["L0222"]),
+        ("let ctx = other();", &["L0222"]),
+        ("xs.map(|ctx| 1);", &["L0222"]),
+        ("let c = ctx.clone();", &[]),
+        ("{ let ctx = ctx.clone(); async move { ctx.run(a()).await } }.await;", &[]),
+        ("ctx.now(); ctx.execution();", &[]),
+    ]);
+}
+
+#[test]
+fn of_failures() {
+    let cases: &[(&str, &[&str])] = &[
+        ("enum E { #[failure(engine)] Engine(EffectError), A { n: u32 } }", &[]),
+        ("enum E { A }", &["L0302"]),
+        ("enum E { #[failure(engine)] A(X), #[failure(engine)] B(X) }", &["L0303"]),
+        ("enum E { #[failure(engine)] A { x: X } }", &["L0304"]),
+        ("enum E { #[failure(engine)] A }", &["L0304"]),
+        ("enum E { #[failure(engine)] A(X), #[failure(permanant)] B }", &["L0305"]),
+        ("enum E { #[failure(engine, permanent)] A(X) }", &["L0305"]),
+        ("enum E { #[failure(engine)] A(X), #[failure(retry_after = \"soon\")] B }", &["L0107"]),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(codes(source), *expected, "{source}");
+    }
+    let of_struct = crate::failure::failure("struct E;".parse().expect("tokens")).to_string();
+    assert!(of_struct.contains("[L0301]"), "{of_struct}");
+}
+
+#[test]
+fn several_mistakes_give_several_errors() {
+    let source = "#[flow(nmae = \"x\")] fn f(a: A) { SystemTime::now(); }";
+    assert_eq!(codes(source), ["L0106", "L0201", "L0202", "L0204"]);
+    let source = "#[flow] fn f(ctx: Ctx, a: A, b: B) -> R {
+        SystemTime::now(); ctx.run(a()).await; ctx.run(a()).await; helper(&ctx) }";
+    assert_eq!(codes(source), ["L0201", "L0203", "L0206", "L0211", "L0222"]);
+}

@@ -1,0 +1,242 @@
+//! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
+
+/// Sell an order.
+#[allow(dead_code)]
+#[must_use = "a flow call does nothing until it is started"]
+fn checkout(order: Order) -> ::loom::__v1::FlowCall<checkout> {
+    checkout::__loom_call(order)
+}
+/// Sell an order.
+#[allow(non_camel_case_types, missing_docs)]
+enum checkout {}
+#[allow(missing_docs, unreachable_pub)]
+const _: () = {
+    static __LOOM_SITES: [::loom::__v1::Site; 6] = [
+        ::loom::__v1::Site {
+            id: "reserve",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "manager",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "release",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "ship",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "notify",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "pay",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+    ];
+    impl checkout {
+        fn __loom_call(order: Order) -> ::loom::__v1::FlowCall<checkout> {
+            ::loom::__v1::FlowCall::<checkout>::new(order)
+        }
+    }
+    impl ::loom::__v1::Flow for checkout {
+        type Input = Order;
+        type Output = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Ok;
+        type Error = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Err;
+        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = &::loom::__v1::FlowDescriptor {
+            name: "checkout",
+            doc: "Sell an order.",
+            location: ::loom::__v1::Location {
+                file: ::core::file!(),
+                line: ::core::line!(),
+                column: ::core::column!(),
+                module: ::core::module_path!(),
+            },
+            input: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Input>,
+            output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
+            error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
+            effects: ::core::option::Option::None,
+            run: ::loom::__v1::run_flow::<checkout>,
+            gates: &[
+                ::loom::__v1::GateDescriptor {
+                    name: "manager",
+                    schema: ::loom::__v1::schema_of::<Approval>,
+                    line: ::core::line!(),
+                },
+            ],
+            graph: &[
+                ::loom::__v1::Node::Step {
+                    id: "reserve",
+                    step: "reserve",
+                    line: ::core::line!(),
+                },
+                ::loom::__v1::Node::Branch {
+                    label: "order.qty > 100",
+                    arms: &[
+                        ::loom::__v1::Arm {
+                            label: "then",
+                            body: &[
+                                ::loom::__v1::Node::Gate {
+                                    id: "manager",
+                                    line: ::core::line!(),
+                                },
+                                ::loom::__v1::Node::Branch {
+                                    label: "!answer.approved",
+                                    arms: &[
+                                        ::loom::__v1::Arm {
+                                            label: "then",
+                                            body: &[
+                                                ::loom::__v1::Node::Step {
+                                                    id: "release",
+                                                    step: "release",
+                                                    line: ::core::line!(),
+                                                },
+                                                ::loom::__v1::Node::Return {
+                                                    line: ::core::line!(),
+                                                },
+                                            ],
+                                        },
+                                    ],
+                                    line: ::core::line!(),
+                                },
+                            ],
+                        },
+                    ],
+                    line: ::core::line!(),
+                },
+                ::loom::__v1::Node::Loop {
+                    label: "for line in &order.lines",
+                    body: &[
+                        ::loom::__v1::Node::Step {
+                            id: "ship",
+                            step: "ship",
+                            line: ::core::line!(),
+                        },
+                    ],
+                    line: ::core::line!(),
+                },
+                ::loom::__v1::Node::Loop {
+                    label: "|line|",
+                    body: &[
+                        ::loom::__v1::Node::Step {
+                            id: "notify",
+                            step: "notify",
+                            line: ::core::line!(),
+                        },
+                    ],
+                    line: ::core::line!(),
+                },
+                ::loom::__v1::Node::Part {
+                    id: "pay",
+                    part: "pay",
+                    line: ::core::line!(),
+                },
+            ],
+            parts: &[<pay as ::loom::__v1::Part>::DESCRIPTOR],
+            fingerprint: 18434179976036922087u64,
+        };
+        fn run(
+            __loom_ctx: ::loom::__v1::Ctx,
+            __loom_input: Self::Input,
+        ) -> ::loom::__v1::BoxFuture<
+            'static,
+            ::core::result::Result<Self::Output, Self::Error>,
+        > {
+            ::std::boxed::Box::pin(__loom_body(__loom_ctx, __loom_input))
+        }
+    }
+    #[allow(
+        clippy::explicit_counter_loop,
+        clippy::too_many_arguments,
+        clippy::unused_async
+    )]
+    async fn __loom_body(ctx: Ctx, order: Order) -> Result<Receipt, ShopError> {
+        let __loom_near = ::core::clone::Clone::clone(&ctx);
+        let hold = (match ctx
+            .__at(&__LOOM_SITES[0], &[])
+            .run(reserve(order.sku.clone(), order.qty))
+        {
+            __loom_f => {
+                __loom_near.__near(::core::line!());
+                __loom_f
+            }
+        })
+            .await?;
+        if order.qty > 100 {
+            let answer = (match ctx
+                .__at(&__LOOM_SITES[1], &[])
+                .suspend::<Approval>("manager")
+                .timeout(days(3))
+            {
+                __loom_f => {
+                    __loom_near.__near(::core::line!());
+                    __loom_f
+                }
+            })
+                .await?;
+            if !answer.approved {
+                (match ctx.__at(&__LOOM_SITES[2], &[]).run(release(hold)) {
+                    __loom_f => {
+                        __loom_near.__near(::core::line!());
+                        __loom_f
+                    }
+                })
+                    .await?;
+                return Err(ShopError::Declined);
+            }
+        }
+        {
+            let mut __loom_n0: ::core::primitive::u64 = 0;
+            for line in &order.lines {
+                let __loom_i0: ::core::primitive::u64 = __loom_n0;
+                __loom_n0 += 1;
+                (match ctx.__at(&__LOOM_SITES[3], &[__loom_i0]).run(ship(line.clone())) {
+                    __loom_f => {
+                        __loom_near.__near(::core::line!());
+                        __loom_f
+                    }
+                })
+                    .await?;
+            }
+        }
+        let notices = order
+            .lines
+            .iter()
+            .map(|line| {
+                ctx.__at(&__LOOM_SITES[4], &[0]).run(notify(line.clone())).key(&line.id)
+            });
+        (match join_all(notices) {
+            __loom_f => {
+                __loom_near.__near(::core::line!());
+                __loom_f
+            }
+        })
+            .await;
+        (match ctx.__at(&__LOOM_SITES[5], &[]).part("pay", pay(order)) {
+            __loom_f => {
+                __loom_near.__near(::core::line!());
+                __loom_f
+            }
+        })
+            .await
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::FLOWS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::FlowDescriptor = <checkout as ::loom::__v1::Flow>::DESCRIPTOR;
+};

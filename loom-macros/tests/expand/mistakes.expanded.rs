@@ -1,0 +1,52 @@
+//! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
+
+::core::compile_error! {
+    "[L0201] the flow `checkout` is not an `async fn`\nhelp: write `async fn checkout`"
+}
+::core::compile_error! {
+    "[L0203] a flow has one input, whose JSON starts it\nhelp: put the inputs into a struct: `async fn f(ctx: Ctx, input: Input)`"
+}
+::core::compile_error! {
+    "[L0211] `SystemTime::now` reads a clock, which shows another time on replay\nhelp: use `ctx.now()`, which is recorded"
+}
+#[allow(dead_code)]
+#[must_use = "a flow call does nothing until it is started"]
+fn checkout(order: Order, coupon: Coupon) -> ::loom::__v1::FlowCall<checkout> {
+    let _ = (order, coupon);
+    ::core::panic!("this item did not compile")
+}
+#[allow(non_camel_case_types, missing_docs)]
+enum checkout {}
+#[allow(missing_docs, unused, clippy::all)]
+const _: () = {
+    impl ::loom::__v1::Flow for checkout {
+        type Input = ();
+        type Output = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Ok;
+        type Error = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Err;
+        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = ::core::panic!(
+            "this flow did not compile"
+        );
+        fn run(
+            _: ::loom::__v1::Ctx,
+            _: Self::Input,
+        ) -> ::loom::__v1::BoxFuture<
+            'static,
+            ::core::result::Result<Self::Output, Self::Error>,
+        > {
+            ::core::panic!("this flow did not compile")
+        }
+    }
+    #[allow(
+        clippy::explicit_counter_loop,
+        clippy::too_many_arguments,
+        clippy::unused_async
+    )]
+    async fn __loom_body(
+        ctx: Ctx,
+        order: Order,
+        coupon: Coupon,
+    ) -> Result<Receipt, ShopError> {
+        let started = SystemTime::now();
+        ctx.run(charge(order)).await
+    }
+};

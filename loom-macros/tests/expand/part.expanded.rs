@@ -1,0 +1,118 @@
+//! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
+
+/// Take the money, or ask again until somebody pays.
+#[allow(dead_code)]
+#[must_use = "a part call does nothing until `ctx.part` runs it"]
+fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>> {
+    pay::__loom_call(order)
+}
+/// Take the money, or ask again until somebody pays.
+#[allow(non_camel_case_types, missing_docs)]
+enum pay {}
+#[allow(missing_docs, unreachable_pub)]
+const _: () = {
+    static __LOOM_SITES: [::loom::__v1::Site; 3] = [
+        ::loom::__v1::Site {
+            id: "is_unpaid",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "sleep",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+        ::loom::__v1::Site {
+            id: "charge",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+    ];
+    impl pay {
+        fn __loom_call(
+            order: Order,
+        ) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>> {
+            ::loom::__v1::PartCall::new(move |__loom_ctx: ::loom::__v1::Ctx| ::std::boxed::Box::pin(
+                __loom_body(__loom_ctx, order),
+            ))
+        }
+    }
+    impl ::loom::__v1::Part for pay {
+        const DESCRIPTOR: &'static ::loom::__v1::PartDescriptor = &::loom::__v1::PartDescriptor {
+            name: "pay",
+            location: ::loom::__v1::Location {
+                file: ::core::file!(),
+                line: ::core::line!(),
+                column: ::core::column!(),
+                module: ::core::module_path!(),
+            },
+            gates: &[],
+            graph: &[
+                ::loom::__v1::Node::Loop {
+                    label: "while ctx.run(is_unpaid(order.id)).awai…",
+                    body: &[
+                        ::loom::__v1::Node::Step {
+                            id: "is_unpaid",
+                            step: "is_unpaid",
+                            line: ::core::line!(),
+                        },
+                        ::loom::__v1::Node::Timer {
+                            id: "sleep",
+                            line: ::core::line!(),
+                        },
+                    ],
+                    line: ::core::line!(),
+                },
+                ::loom::__v1::Node::Step {
+                    id: "charge",
+                    step: "charge",
+                    line: ::core::line!(),
+                },
+            ],
+            parts: &[],
+            fingerprint: 5042343265880850684u64,
+        };
+    }
+    #[allow(
+        clippy::explicit_counter_loop,
+        clippy::too_many_arguments,
+        clippy::unused_async
+    )]
+    async fn __loom_body(ctx: Ctx, order: Order) -> Result<Receipt, ShopError> {
+        let __loom_near = ::core::clone::Clone::clone(&ctx);
+        {
+            let mut __loom_n0: ::core::primitive::u64 = 0;
+            while (match ctx
+                .__at(&__LOOM_SITES[0], &[__loom_n0])
+                .run(is_unpaid(order.id))
+            {
+                __loom_f => {
+                    __loom_near.__near(::core::line!());
+                    __loom_f
+                }
+            })
+                .await?
+            {
+                let __loom_i0: ::core::primitive::u64 = __loom_n0;
+                __loom_n0 += 1;
+                (match ctx.__at(&__LOOM_SITES[1], &[__loom_i0]).sleep(days(1)) {
+                    __loom_f => {
+                        __loom_near.__near(::core::line!());
+                        __loom_f
+                    }
+                })
+                    .await;
+            }
+        }
+        (match ctx.__at(&__LOOM_SITES[2], &[]).run(charge(order)) {
+            __loom_f => {
+                __loom_near.__near(::core::line!());
+                __loom_f
+            }
+        })
+            .await
+    }
+};

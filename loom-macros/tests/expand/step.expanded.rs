@@ -1,0 +1,100 @@
+//! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
+
+/// Reserve stock for an order.
+#[allow(dead_code)]
+#[must_use = "a step call does nothing until `ctx.run` runs it"]
+pub fn reserve(sku: String, qty: u32) -> ::loom::__v1::StepCall<reserve> {
+    reserve::__loom_call(sku, qty)
+}
+/// Reserve stock for an order.
+#[allow(non_camel_case_types, missing_docs)]
+pub enum reserve {}
+#[allow(missing_docs, unreachable_pub)]
+const _: () = {
+    #[derive(
+        ::loom::__v1::serde::Serialize,
+        ::loom::__v1::serde::Deserialize,
+        ::loom::__v1::schemars::JsonSchema
+    )]
+    #[serde(crate = "::loom::__v1::serde", rename = "reserve", deny_unknown_fields)]
+    #[schemars(crate = "::loom::__v1::schemars")]
+    pub struct __LoomInput {
+        /// What to reserve.
+        sku: String,
+        qty: u32,
+    }
+    impl reserve {
+        fn __loom_call(sku: String, qty: u32) -> ::loom::__v1::StepCall<reserve> {
+            ::loom::__v1::StepCall::<reserve>::new(__LoomInput { sku, qty })
+        }
+    }
+    impl ::loom::__v1::Step for reserve {
+        type Input = __LoomInput;
+        type Output = <Result<Hold, ShopError> as ::loom::__v1::StepResult>::Ok;
+        type Error = <Result<Hold, ShopError> as ::loom::__v1::StepResult>::Err;
+        const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = &::loom::__v1::StepDescriptor {
+            name: "reserve",
+            doc: "Reserve stock for an order.",
+            location: ::loom::__v1::Location {
+                file: ::core::file!(),
+                line: ::core::line!(),
+                column: ::core::column!(),
+                module: ::core::module_path!(),
+            },
+            delivery: ::loom::__v1::Delivery::AtLeastOnce,
+            retry: ::loom::__v1::RetryPolicy {
+                attempts: 5u32,
+                initial: ::core::time::Duration::from_millis(200u64),
+                max: ::core::time::Duration::from_millis(60000u64),
+                factor: 2u32,
+            },
+            timeout: ::core::option::Option::Some(
+                ::core::time::Duration::from_millis(10000u64),
+            ),
+            heartbeat: ::core::option::Option::None,
+            effects: &["warehouse.write"],
+            resources: &[::loom::__v1::ResourceDescriptor::of::<Warehouse>()],
+            input: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Input>,
+            output: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Output>,
+            error: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Error>,
+            fingerprint: 2940491937153169177u64,
+            invoke: ::loom::__v1::invoke::<reserve>,
+        };
+        fn body(
+            __loom_input: Self::Input,
+            __loom_env: &::loom::__v1::StepEnv,
+        ) -> ::core::result::Result<
+            ::loom::__v1::BoxFuture<
+                'static,
+                ::core::result::Result<Self::Output, Self::Error>,
+            >,
+            ::loom::__v1::MissingResource,
+        > {
+            let stock = __loom_env.resource::<Warehouse>()?;
+            ::core::result::Result::Ok(
+                ::std::boxed::Box::pin(
+                    __loom_body(
+                        stock,
+                        __loom_env.cx(),
+                        __loom_input.sku,
+                        __loom_input.qty,
+                    ),
+                ),
+            )
+        }
+    }
+    #[allow(clippy::unused_async, clippy::too_many_arguments)]
+    async fn __loom_body(
+        stock: Res<Warehouse>,
+        step: StepCx,
+        sku: String,
+        mut qty: u32,
+    ) -> Result<Hold, ShopError> {
+        qty += 1;
+        stock.hold(step.idempotency_key(), sku, qty).await
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::STEPS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::StepDescriptor = <reserve as ::loom::__v1::Step>::DESCRIPTOR;
+};
