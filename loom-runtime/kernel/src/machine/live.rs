@@ -25,11 +25,14 @@ type Done = Result<Offered, ParkReport>;
 impl Machine {
     /// Takes an input that is neither history nor the end of a write.
     pub(super) fn take(&mut self, input: Input) -> Offered {
+        if self.lets_go_alive() && !self.journal.is_writing() {
+            self.phase = Phase::Live; // nobody was told yet that it lets go
+        }
         let done = match &self.phase {
             Phase::Live => self.take_live(input),
             Phase::Closing(event) => {
-                let parks = matches!(**event, Event::ExecutionParked(_));
-                return self.take_closing(input, parks);
+                let ends = !matches!(**event, Event::ExecutionParked(_) | Event::ExecutionSuspended(_));
+                return self.take_closing(input, ends);
             }
             Phase::Replaying(_) => return self.take_replaying(input),
             Phase::Closed(..) => return Offered::Ignored("the owner has let go"),
@@ -71,16 +74,16 @@ impl Machine {
         }
     }
 
-    /// An accepted cancel is latched: it wins over an end that is not written yet. Other items find nobody; when it
-    /// parks they stay in the inbox for the next owner.
-    fn take_closing(&mut self, input: Input, parks: bool) -> Offered {
+    /// An accepted cancel is latched: it wins over an end that is not written yet. Other items find nobody when it
+    /// ends; else they stay in the inbox, for a refusal to bring them again, or for the next owner.
+    fn take_closing(&mut self, input: Input, ends: bool) -> Offered {
         match input {
             Input::Cancel { reason, by, item } => {
                 self.journal.consume(item);
                 self.cancel(reason, by);
                 Offered::Accepted
             }
-            Input::Answer { item, .. } | Input::Verdict { item, .. } | Input::Noted { item } if !parks => {
+            Input::Answer { item, .. } | Input::Verdict { item, .. } | Input::Noted { item } if ends => {
                 self.journal.consume(item);
                 Offered::Ignored("the execution ends")
             }

@@ -384,11 +384,17 @@ impl Machine {
 
     fn refused(&mut self) -> Offered {
         self.journal.refused();
-        // A suspension is taken back whole; an end stands, and is tried again after the inbox was read.
-        if matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionSuspended(_))) {
+        // While the flow lives (it waits, or for a verdict), letting go is taken back whole; an end stands, and is
+        // tried again after the inbox was read.
+        if self.lets_go_alive() {
             self.phase = Phase::Live;
         }
         Offered::Accepted
+    }
+
+    /// Whether the owner is about to let go of a flow that could go on here.
+    fn lets_go_alive(&self) -> bool {
+        matches!(self.phase, Phase::Closing(_)) && self.flow.is_some()
     }
 
     /// The flow has returned.
