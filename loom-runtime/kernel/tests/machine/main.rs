@@ -1,0 +1,13 @@
+//! The machine under test, in a world of its own: an in-memory log, a virtual clock, a seeded schedule.
+//! Not a test of stores or of the runtime's driver: there is no I/O here but reading golden logs.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+mod calls;
+mod delivery;
+mod play;
+mod program;
+mod random;
+mod world;
+
+use calls::*;
+use play::*;

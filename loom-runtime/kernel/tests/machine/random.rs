@@ -1,0 +1,155 @@
+//! Random flows under random schedules: the standing properties of the machine.
+//! Not named flows: those are in the other modules, each with what it is an example of.
+
+use std::collections::BTreeMap;
+
+use kernel::{Event, Kind, State, Status};
+use proptest::prelude::*;
+
+use crate::{
+    program::{Node, Trace, any_program, flow_of},
+    world::World,
+    *,
+};
+
+/// More cases with `LOOM_KERNEL_CASES=1000`.
+#[allow(clippy::disallowed_methods, reason = "a test's own setting")]
+fn cases(few: u32) -> ProptestConfig {
+    let cases = std::env::var("LOOM_KERNEL_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(few);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
+}
+
+fn value(log: &[kernel::Envelope]) -> serde_json::Value {
+    match &log.last().unwrap().event {
+        Event::ExecutionCompleted(e) => e.output.decode::<serde_json::Value>().unwrap()["value"].clone(),
+        other => panic!("ends with {other:?}"),
+    }
+}
+
+/// Runs a program to its end under one schedule.
+fn history(program: &Node, seed: u64, crash_odds: Option<usize>) -> (World, Flow, Trace) {
+    let trace = Trace::default();
+    let flow = flow_of(program, &trace);
+    let mut world = World::new(&flow, seed);
+    world.crash_odds = crash_odds;
+    assert_eq!(world.run(), Status::Completed);
+    (world, flow, trace)
+}
+
+fn is_last_attempt(frame: &kernel::Frame) -> bool {
+    let broken = matches!(&frame.kind, kernel::FrameKind::Step { step, .. } if step == "broken");
+    broken && frame.status == kernel::FrameStatus::Open && frame.attempt == 2
+}
+
+fn assert_bodies(world: &World) {
+    let mut allowed: BTreeMap<String, u32> = BTreeMap::new();
+    let mut at_most_once = Vec::new();
+    for event in &world.log {
+        match &event.event {
+            Event::StepStarted(e) if e.attempt == 1 && e.delivery == kernel::Delivery::AtMostOnce => {
+                at_most_once.push(e.frame.to_string());
+            }
+            // Its outcome is known, and the policy asks for another attempt.
+            Event::StepFailed(e) if e.retry_at.is_some() => {
+                *allowed.entry(e.frame.to_string()).or_default() += 1
+            }
+            _ => {}
+        }
+    }
+    for frame in at_most_once {
+        let ran = world.bodies.get(&frame).copied().unwrap_or(0);
+        let again = world.again.get(&frame).copied().unwrap_or(0);
+        let allowed = 1 + again + allowed.get(&frame).copied().unwrap_or(0);
+        assert!(ran <= allowed, "`{frame}` ran {ran} times, at most {allowed} allowed");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    /// B22 and B21: whatever the flow and the schedule, every prefix of the log folds, replays without a fault, asks
+    /// for what was pending then, and goes on to the same end.
+    #[test]
+    fn b21_b22_every_prefix_replays(program in any_program(), seed: u64, crashing: bool) {
+        let (world, flow, _) = history(&program, seed, crashing.then_some(25));
+        let end = value(&world.log);
+        for cut in 1..=world.log.len() {
+            let prefix = &world.log[..cut];
+            let folded = State::of(prefix).unwrap();
+            let mut play = Play::reading(prefix, &flow, 1_000, CODE);
+            prop_assert_eq!(play.state(), &folded);
+            if cut == world.log.len() {
+                continue;
+            }
+            play.live();
+            prop_assert_eq!(&play.state().parked, &None);
+            let pending = play.pending();
+            drop(play);
+            match world.quiet.get(&(cut as u64)) {
+                // A crash in its last attempt settles a step, and so moves the flow on.
+                _ if folded.frames.values().any(is_last_attempt) => {}
+                None => {}
+                Some(then) => prop_assert_eq!(then, &pending),
+            }
+            let mut continued = World::over(prefix.to_vec(), &flow, seed ^ cut as u64);
+            prop_assert_eq!(continued.run(), Status::Completed);
+            prop_assert_eq!(value(&continued.log), end.clone());
+            for (frame, _) in folded.frames.iter().filter(|(_, f)| f.settled.is_some()) {
+                prop_assert!(!continued.bodies.contains_key(frame.as_str()), "`{}` ran again", frame);
+            }
+        }
+    }
+
+    /// Owners that die anywhere, any number of times, change nothing of the end; what is settled stays settled, and no
+    /// at-most-once body runs again unless a person said so.
+    #[test]
+    fn crashes_anywhere_change_nothing(program in any_program(), seed: u64) {
+        let (calm, ..) = history(&program, seed, None);
+        let end = value(&calm.log);
+        for odds in [4, 10, 30] {
+            let (world, ..) = history(&program, seed.wrapping_add(odds), Some(odds as usize));
+            prop_assert_eq!(value(&world.log), end.clone());
+            assert_bodies(&world);
+        }
+    }
+
+    /// The same, with one crash at every single point of a history.
+    #[test]
+    fn a_crash_at_every_point_changes_nothing(program in any_program(), seed: u64) {
+        let (calm, flow, _) = history(&program, seed, None);
+        let end = value(&calm.log);
+        let stride = usize::try_from(calm.points / 60 + 1).unwrap();
+        for point in (1..=calm.points).step_by(stride) {
+            let mut world = World::new(&flow, seed);
+            world.crash_at = Some(point);
+            prop_assert_eq!(world.run(), Status::Completed);
+            prop_assert_eq!(value(&world.log), end.clone());
+            assert_bodies(&world);
+        }
+    }
+
+    /// B19: what the flow saw, in order and with its instants, is the same on replay as it was live.
+    #[test]
+    fn b19_live_order_is_replay_order(program in any_program(), seed: u64, crashing: bool) {
+        let (world, flow, trace) = history(&program, seed, crashing.then_some(25));
+        let live = std::mem::take(&mut *trace.lock().unwrap());
+        for _ in 0..2 {
+            let play = Play::reading(&world.log, &flow, 1_000, CODE);
+            prop_assert_eq!(play.state(), &State::of(&world.log).unwrap());
+            prop_assert_eq!(&*trace.lock().unwrap(), &live);
+        }
+    }
+
+    /// B49: answers that come before their gates are kept until the gates open, whoever owns the execution then.
+    #[test]
+    fn b49_early_answers_are_kept(program in any_program(), seed: u64) {
+        let (calm, flow, _) = history(&program, seed, None);
+        let mut world = World::new(&flow, !seed);
+        for event in calm.log.iter().filter(|e| e.event.kind() == Kind::GateOpened) {
+            world.answer(event.event.frame().unwrap().as_str());
+        }
+        world.crash_odds = Some(20);
+        prop_assert_eq!(world.run(), Status::Completed);
+        prop_assert_eq!(value(&world.log), value(&calm.log));
+    }
+}
