@@ -10,8 +10,8 @@ pub use tokio;
 pub use crate::{
     context::Ctx,
     descriptor::{
-        Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor, SchemaFn, Site,
-        StepDescriptor,
+        Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor, SchemaFn,
+        Site, StepDescriptor,
     },
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},

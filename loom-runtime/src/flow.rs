@@ -63,8 +63,10 @@ pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowRet
             Ok(input) => input,
             Err(reason) => {
                 let flow = F::DESCRIPTOR.name;
-                let message =
-                    format!("the input of flow `{flow}` no longer reads as {}: {reason}", type_name::<F::Input>());
+                let message = format!(
+                    "the input of flow `{flow}` no longer reads as {}: {reason}",
+                    type_name::<F::Input>()
+                );
                 return ctx.stop(ParkReport::new(Fault::Undecodable, message).at(0)).await;
             }
         };

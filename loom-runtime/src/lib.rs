@@ -3,18 +3,26 @@
 
 #[doc(hidden)]
 pub mod __v1;
+mod app;
+mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod context;
 mod descriptor;
 mod failure;
 mod flow;
+mod inbox_item;
 mod limits;
 mod memory;
 pub mod ports;
 mod registry;
 mod step;
+mod worker;
 
+pub use app::{
+    AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
+    Start, StartDynamic, StartError,
+};
 pub use context::{Ctx, Decide, DomainEvent, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, ResourceDescriptor, RunFlow,
@@ -29,3 +37,4 @@ pub use limits::Limits;
 pub use memory::Memory;
 pub use registry::{Entry, Registry, RegistryError};
 pub use step::{MissingResource, Res, Resources, Step, StepCall, StepCx};
+pub use worker::WorkerOptions;

@@ -29,7 +29,9 @@ pub struct Registry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     /// Two of one name.
-    #[error("{what} `{name}` is defined twice: at {first} and at {second}; rename one, or give it `name = \"…\"`")]
+    #[error(
+        "{what} `{name}` is defined twice: at {first} and at {second}; rename one, or give it `name = \"…\"`"
+    )]
     Duplicate {
         /// `flow` or `step`.
         what: &'static str,
@@ -41,7 +43,9 @@ pub enum RegistryError {
         second: String,
     },
     /// A step wants what nobody provides.
-    #[error("step `{step}` ({location}) wants the resource `{resource}`: add `.provide(..)` to the App builder")]
+    #[error(
+        "step `{step}` ({location}) wants the resource `{resource}`: add `.provide(..)` to the App builder"
+    )]
     MissingResource {
         /// The step.
         step: &'static str,
@@ -118,10 +122,12 @@ impl Registry {
     pub fn check(&self, resources: &Resources) -> Vec<RegistryError> {
         let mut wrong = self.clashes.clone();
         for step in self.steps() {
-            wrong.extend(step.resources.iter().filter(|resource| !resources.has((resource.id)())).map(|resource| {
-                let (step, location) = (step.name, step.location.to_string());
-                RegistryError::MissingResource { step, location, resource: (resource.name)() }
-            }));
+            wrong.extend(step.resources.iter().filter(|resource| !resources.has((resource.id)())).map(
+                |resource| {
+                    let (step, location) = (step.name, step.location.to_string());
+                    RegistryError::MissingResource { step, location, resource: (resource.name)() }
+                },
+            ));
         }
         wrong
     }

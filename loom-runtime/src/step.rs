@@ -11,10 +11,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use kernel::{
-    EffectError, ExecutionId, FrameId, ParkReport, Payload,
-    machine::AttemptEnd,
-};
+use kernel::{EffectError, ExecutionId, FrameId, ParkReport, Payload, machine::AttemptEnd};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
@@ -259,8 +256,14 @@ pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, Attem
         let input: S::Input = match input.decode() {
             Ok(input) => input,
             Err(reason) => {
-                let message = format!("the input of step `{}` no longer reads as {}: {reason}", env.step, type_name::<S::Input>());
-                return AttemptEnd::Fault(ParkReport::new(kernel::Fault::Undecodable, message).frame(&env.cx.frame));
+                let message = format!(
+                    "the input of step `{}` no longer reads as {}: {reason}",
+                    env.step,
+                    type_name::<S::Input>()
+                );
+                return AttemptEnd::Fault(
+                    ParkReport::new(kernel::Fault::Undecodable, message).frame(&env.cx.frame),
+                );
             }
         };
         let body = match S::body(input, &env) {
@@ -272,7 +275,9 @@ pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, Attem
         };
         match body.await {
             Ok(output) => match Payload::encode(&output) {
-                Ok(output) => env.within("outcome", output.len(), env.limits.payload, AttemptEnd::Returned(output)),
+                Ok(output) => {
+                    env.within("outcome", output.len(), env.limits.payload, AttemptEnd::Returned(output))
+                }
                 Err(reason) => env.unserializable("outcome", type_name::<S::Output>(), &reason),
             },
             Err(error) => match failure::recorded(&error) {
@@ -292,11 +297,17 @@ impl StepEnv {
             return end;
         }
         let (step, what) = (self.step.into(), what.into());
-        AttemptEnd::Refused(EffectError::PayloadTooLarge { step, what, size: size as u64, limit: limit as u64 })
+        AttemptEnd::Refused(EffectError::PayloadTooLarge {
+            step,
+            what,
+            size: size as u64,
+            limit: limit as u64,
+        })
     }
 
     fn unserializable(&self, what: &str, ty: &str, reason: &kernel::InvalidPayload) -> AttemptEnd {
-        let message = format!("the {what} of step `{}` ({ty}) cannot be written as JSON: {reason}", self.step);
+        let message =
+            format!("the {what} of step `{}` ({ty}) cannot be written as JSON: {reason}", self.step);
         AttemptEnd::Fault(ParkReport::new(kernel::Fault::Unserializable, message).frame(&self.cx.frame))
     }
 }

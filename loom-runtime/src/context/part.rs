@@ -10,7 +10,10 @@ use std::{
 use futures_util::future::BoxFuture;
 use kernel::{Fault, ParkReport};
 
-use super::{Ctx, place::{Place, placed}};
+use super::{
+    Ctx,
+    place::{Place, placed},
+};
 use crate::PartCall;
 
 /// `ctx.part("name", part(..))`: a future of what the part returns.

@@ -21,7 +21,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn new(prefix: Option<FrameId>, site: Option<(&'static Site, &[u64])>, file: &'static str) -> Self {
+    pub(crate) fn new(
+        prefix: Option<FrameId>,
+        site: Option<(&'static Site, &[u64])>,
+        file: &'static str,
+    ) -> Self {
         let (id, levels, file, line) = match site {
             Some((site, levels)) => (Some(Cow::Borrowed(site.id)), levels, site.file, site.line),
             None => (None, &[] as &[u64], file, 0),

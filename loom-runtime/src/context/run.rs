@@ -64,7 +64,10 @@ impl<S: Step> Future for Run<S> {
                 Ok(input) => input,
                 Err(reason) => {
                     let ty = type_name::<S::Input>();
-                    let message = format!("the input of step `{}` ({ty}) cannot be written as JSON: {reason}", step.name);
+                    let message = format!(
+                        "the input of step `{}` ({ty}) cannot be written as JSON: {reason}",
+                        step.name
+                    );
                     cx.raise(ParkReport::new(Fault::Unserializable, message));
                     return None;
                 }
@@ -80,9 +83,13 @@ impl<S: Step> Future for Run<S> {
             Poll::Ready(Settled::Completed(output)) => {
                 decoded(cx, frame(), &format!("the outcome of step `{}`", step.name), output.decode()).map(Ok)
             }
-            Poll::Ready(Settled::Failed(failed)) => {
-                decoded(cx, frame(), &format!("the failure of step `{}`", step.name), failure::rebuilt(failed)).map(Err)
-            }
+            Poll::Ready(Settled::Failed(failed)) => decoded(
+                cx,
+                frame(),
+                &format!("the failure of step `{}`", step.name),
+                failure::rebuilt(failed),
+            )
+            .map(Err),
             Poll::Ready(_) => None,
         };
         outcome.map_or(Poll::Pending, Poll::Ready)

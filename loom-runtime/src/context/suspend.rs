@@ -58,7 +58,8 @@ impl<T: DeserializeOwned + JsonSchema> Future for Suspend<T> {
         match settled {
             Poll::Ready(Settled::Answered { answer, .. }) => {
                 let what = format!("the answer to gate `{gate}`");
-                decoded(cx, place.frame(), &what, answer.decode()).map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer)))
+                decoded(cx, place.frame(), &what, answer.decode())
+                    .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer)))
             }
             Poll::Ready(Settled::Expired) => {
                 let after = timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));

@@ -1,0 +1,283 @@
+//! What comes to an execution from people: answers, cancellation, verdicts, another try.
+//! Everything is checked here, as far as it can be, and goes into the inbox; the owner moves it to the log.
+
+use std::{fmt, str::FromStr};
+
+use kernel::{ExecutionId, FrameId, FrameStatus, InvalidId, Payload, Status, machine::Verdict};
+
+use super::App;
+use crate::{
+    FlowDescriptor, GateDescriptor, PartDescriptor,
+    inbox_item::{Answer, Cancel, Item, VerdictItem},
+    ports::{GateState, Posted, StoreError},
+};
+
+/// The address of a gate: `execution/frame`, as lists print it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateAddress {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// The gate's frame: its name, and `#3` for the fourth turn of a loop.
+    pub frame: FrameId,
+}
+
+/// Why an answer was not taken. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// The address is not one.
+    #[error("{0:?} is not a gate's address: expected `execution/gate`, as `list --gates` prints it")]
+    Address(String),
+    /// The execution never asks this.
+    #[error("execution `{execution}` has no gate `{frame}`; open gates: {open}")]
+    UnknownGate {
+        /// The execution.
+        execution: ExecutionId,
+        /// The gate asked for.
+        frame: FrameId,
+        /// The gates that are open.
+        open: String,
+    },
+    /// Somebody was first.
+    #[error("gate `{0}` was answered before: an answer is given once")]
+    AlreadyAnswered(GateAddress),
+    /// The gate is closed: nobody answered in time, or the flow no longer asks.
+    #[error("gate `{address}` is closed: {state}", state = .state.name())]
+    Closed {
+        /// The gate.
+        address: GateAddress,
+        /// How it ended.
+        state: GateState,
+    },
+    /// The answer does not fit the gate's schema.
+    #[error("the answer does not fit: {reason}")]
+    Invalid {
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// The store refused (the execution is unknown, or has ended) or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why an execution could not be cancelled, judged or tried again. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// Only a parked execution can be tried again.
+    #[error("execution `{execution}` is {status}, not parked: there is nothing to try again")]
+    NotParked {
+        /// The execution.
+        execution: ExecutionId,
+        /// Where it stands.
+        status: Status,
+    },
+    /// The frame is not in doubt.
+    #[error("`{frame}` of `{execution}` is not in doubt; in doubt are: {in_doubt}")]
+    NotInDoubt {
+        /// The execution.
+        execution: ExecutionId,
+        /// The frame.
+        frame: FrameId,
+        /// The frames that are.
+        in_doubt: String,
+    },
+    /// A verdict on this attempt was given before.
+    #[error("a verdict on `{frame}` of `{execution}` was given before")]
+    AlreadyJudged {
+        /// The execution.
+        execution: ExecutionId,
+        /// The frame.
+        frame: FrameId,
+    },
+    /// The result of a verdict does not fit the step's schema.
+    #[error("the result does not fit: {reason}")]
+    Invalid {
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// The store refused (the execution is unknown, or has ended) or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl App {
+    /// Answers a gate, once. An answer may come before the gate is open: it waits. The same answer by the same
+    /// person again is no error.
+    ///
+    /// # Errors
+    /// See [`AnswerError`]; a healthy owner is never disturbed by any of them.
+    pub async fn resume(&self, gate: &GateAddress, answer: Payload, by: &str) -> Result<(), AnswerError> {
+        let GateAddress { execution, frame } = gate;
+        let row = self.row(execution).await?;
+        let gates = self.engine.store.gates(Some(execution)).await?;
+        let schema = match gates.iter().find(|gate| gate.frame == *frame) {
+            Some(known) if known.state == GateState::Open => serde_json::from_str(&known.schema)
+                .map_err(|e| AnswerError::Invalid { reason: e.to_string() })?,
+            // Whether it was this same answer, the inbox knows.
+            Some(known) if known.state == GateState::Answered => serde_json::Value::Bool(true),
+            Some(known) => return Err(AnswerError::Closed { address: gate.clone(), state: known.state }),
+            None if row.status.is_terminal() => {
+                return Err(StoreError::Terminal { execution: execution.clone(), status: row.status }.into());
+            }
+            None => {
+                let flow = self.registry().flow(&row.flow);
+                let Some(declared) = flow.and_then(|flow| declared_gate(flow, frame)) else {
+                    let open: Vec<_> = gates.iter().filter(|gate| gate.state == GateState::Open).collect();
+                    let open = open.iter().map(|gate| gate.frame.as_str()).collect::<Vec<_>>().join(", ");
+                    let open = if open.is_empty() { "none".to_owned() } else { open };
+                    return Err(AnswerError::UnknownGate {
+                        execution: execution.clone(),
+                        frame: frame.clone(),
+                        open,
+                    });
+                };
+                (declared.schema)().as_value().clone()
+            }
+        };
+        fits(&schema, &answer).map_err(|reason| AnswerError::Invalid { reason })?;
+        if answer.len() > self.engine.limits.payload {
+            let reason =
+                format!("it has {} bytes, the limit is {}", answer.len(), self.engine.limits.payload);
+            return Err(AnswerError::Invalid { reason });
+        }
+        let item = Item::Answer(Answer { frame: frame.clone(), answer, by: by.into() });
+        let key = format!("gate:{frame}");
+        match self.post(execution, item, Some(key)).await {
+            Ok(Posted::Accepted(_) | Posted::Duplicate { same: true }) => Ok(()),
+            Ok(Posted::Duplicate { same: false }) => Err(AnswerError::AlreadyAnswered(gate.clone())),
+            Err(StoreError::Terminal { .. }) if gates.iter().any(|gate| gate.frame == *frame) => {
+                Err(AnswerError::AlreadyAnswered(gate.clone()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Cancels an execution: its flow is dropped, what runs is told to stop. A second cancel is no error.
+    ///
+    /// # Errors
+    /// The execution is unknown or has ended otherwise, or the store fails.
+    pub async fn cancel(&self, execution: &ExecutionId, reason: &str, by: &str) -> Result<(), ControlError> {
+        let item = Item::Cancel(Cancel { reason: reason.into(), by: by.into() });
+        match self.post(execution, item, Some("cancel".into())).await {
+            Ok(_) | Err(StoreError::Terminal { status: Status::Cancelled, .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says how an in-doubt step ended: done with this result, not done so run it again, or given up.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub async fn judge(
+        &self,
+        execution: &ExecutionId,
+        frame: &FrameId,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<(), ControlError> {
+        let state = self.state(execution, None).await?;
+        let doubtful = |status| status == FrameStatus::InDoubt;
+        let Some(known) = state.frames.get(frame).filter(|known| doubtful(known.status)) else {
+            let in_doubt = state.frames.iter().filter(|(_, known)| doubtful(known.status));
+            let in_doubt = in_doubt.map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ");
+            let in_doubt = if in_doubt.is_empty() { "none".to_owned() } else { in_doubt };
+            return Err(ControlError::NotInDoubt {
+                execution: execution.clone(),
+                frame: frame.clone(),
+                in_doubt,
+            });
+        };
+        let (done, again) = match verdict {
+            Verdict::Done(result) => (Some(result), false),
+            Verdict::Again => (None, true),
+            Verdict::GiveUp => (None, false),
+        };
+        if let kernel::FrameKind::Step { step, .. } = &known.kind
+            && let (Some(result), Some(step)) = (&done, self.registry().step(step))
+        {
+            fits((step.output)().as_value(), result).map_err(|reason| ControlError::Invalid { reason })?;
+        }
+        let (attempt, key) = (known.attempt, format!("verdict:{frame}:{}", known.attempt));
+        let item = Item::Verdict(VerdictItem { frame: frame.clone(), attempt, by: by.into(), done, again });
+        match self.post(execution, item, Some(key)).await? {
+            Posted::Duplicate { same: false } => {
+                Err(ControlError::AlreadyJudged { execution: execution.clone(), frame: frame.clone() })
+            }
+            Posted::Accepted(_) | Posted::Duplicate { same: true } => Ok(()),
+        }
+    }
+
+    /// Tries a parked execution again.
+    ///
+    /// # Errors
+    /// It is not parked, is unknown, or the store fails.
+    pub async fn retry(&self, execution: &ExecutionId) -> Result<(), ControlError> {
+        let status = self.row(execution).await?.status;
+        if status != Status::Parked {
+            return Err(ControlError::NotParked { execution: execution.clone(), status });
+        }
+        self.post(execution, Item::Retry, None).await?;
+        Ok(())
+    }
+
+    async fn post(
+        &self,
+        execution: &ExecutionId,
+        item: Item,
+        key: Option<String>,
+    ) -> Result<Posted, StoreError> {
+        let now = self.engine.clock.now();
+        let posted = self.engine.store.post(item.into_new(execution, key, now)).await?;
+        self.engine.arrived(execution);
+        Ok(posted)
+    }
+}
+
+/// Whether a value fits a JSON Schema; if not, what is wrong and where.
+pub(super) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), String> {
+    let validator =
+        jsonschema::validator_for(schema).map_err(|e| format!("the schema itself is invalid: {e}"))?;
+    let value: serde_json::Value = value.decode().map_err(|e| e.0)?;
+    let wrong: Vec<_> = validator
+        .iter_errors(&value)
+        .map(|error| {
+            let at = error.instance_path().to_string();
+            if at.is_empty() { error.to_string() } else { format!("{error} (at {at})") }
+        })
+        .collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+}
+
+/// The gate that a frame's id names, in a flow or one of its parts.
+fn declared_gate(flow: &FlowDescriptor, frame: &FrameId) -> Option<&'static GateDescriptor> {
+    let last = frame.as_str().rsplit('/').next().unwrap_or_default();
+    let name = last.split('#').next().unwrap_or_default();
+    let mut seen: Vec<&PartDescriptor> = Vec::new();
+    let mut parts: Vec<_> = flow.parts.to_vec();
+    let mut found = flow.gates.iter().find(|gate| gate.name == name);
+    while let (None, Some(part)) = (found, parts.pop()) {
+        if seen.iter().any(|known| std::ptr::eq(*known, part)) {
+            continue;
+        }
+        seen.push(part);
+        found = part.gates.iter().find(|gate| gate.name == name);
+        parts.extend(part.parts);
+    }
+    found
+}
+
+impl FromStr for GateAddress {
+    type Err = AnswerError;
+
+    fn from_str(text: &str) -> Result<Self, AnswerError> {
+        let wrong = || AnswerError::Address(text.into());
+        let (execution, frame) = text.split_once('/').ok_or_else(wrong)?;
+        let execution = execution.parse().map_err(|_: InvalidId| wrong())?;
+        if frame.is_empty() { Err(wrong()) } else { Ok(Self { execution, frame: FrameId::parsed(frame) }) }
+    }
+}
+
+impl fmt::Display for GateAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.execution, self.frame)
+    }
+}

@@ -1,0 +1,106 @@
+//! Puts a program together, and refuses what is wired wrongly.
+//! Nothing runs yet: the first start, or `App::work`, begins.
+
+use std::{fmt, sync::Arc};
+
+use super::App;
+use crate::{
+    Limits, Memory, Registry, RegistryError, Resources,
+    clock::Clock,
+    ports::Store,
+    worker::{Engine, WorkerOptions},
+};
+
+/// Collects what a program consists of. Everything has a default: the linked-in flows and steps, a store in memory.
+#[derive(Default)]
+pub struct AppBuilder {
+    store: Option<Arc<dyn Store>>,
+    registry: Option<Registry>,
+    resources: Resources,
+    limits: Limits,
+    options: WorkerOptions,
+    clock: Clock,
+}
+
+/// Everything that is wrong with a program, in a stable order.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BuildError {
+    /// What is wrong; not empty.
+    pub errors: Vec<RegistryError>,
+}
+
+impl AppBuilder {
+    /// Where executions are kept. In memory unless set.
+    #[must_use]
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Gives every step that wants a `Res<T>` this one.
+    #[must_use]
+    pub fn provide<T: Send + Sync + 'static>(mut self, resource: T) -> Self {
+        self.resources = self.resources.with(resource);
+        self
+    }
+
+    /// These flows and steps, and not the linked-in ones.
+    #[must_use]
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registry = Some(registry);
+        self
+    }
+
+    /// Limits on sizes.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How the worker behaves.
+    #[must_use]
+    pub fn worker(mut self, options: WorkerOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Follows the async runtime's clock, which tests can pause and advance, and not the system's.
+    #[must_use]
+    pub fn runtime_clock(mut self) -> Self {
+        self.clock = Clock::runtime();
+        self
+    }
+
+    /// The program.
+    ///
+    /// # Errors
+    /// Two flows or steps of one name, or a resource that nobody provides: all of it, with source lines.
+    pub fn build(self) -> Result<App, BuildError> {
+        let registry = self.registry.unwrap_or_else(Registry::linked);
+        let errors = registry.check(&self.resources);
+        if !errors.is_empty() {
+            return Err(BuildError { errors });
+        }
+        tracing::info!(flows = registry.flows().count(), steps = registry.steps().count(), "registered");
+        let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
+        let clock = self.clock.started();
+        let engine = Engine::new(store, registry, self.resources, self.limits, self.options, clock);
+        Ok(App { engine })
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the program is wired wrongly:")?;
+        self.errors.iter().try_for_each(|error| write!(f, "\n  {error}"))
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,127 @@
+//! The host side: what a program does with executions from outside.
+//! Not how they run: that is the worker's and the kernel's.
+
+mod answer;
+mod builder;
+mod handle;
+mod start;
+mod watch;
+
+use std::{sync::Arc, time::Duration};
+
+use kernel::{Envelope, ExecutionId, State};
+
+pub use answer::{AnswerError, ControlError, GateAddress};
+pub use builder::{AppBuilder, BuildError};
+pub use handle::{ExecutionError, Handle};
+pub use start::{Start, StartDynamic, StartError};
+pub use watch::Events;
+
+use crate::{
+    Flow, Registry,
+    ports::{ExecutionRow, GateRow, ListFilter, Store, StoreError},
+    worker::Engine,
+};
+
+/// A program's executions: start them, look at them, answer them. Cheap to clone.
+///
+/// ```no_run
+/// # async fn main_(store: loom_runtime::Memory) -> loom_runtime::Result<()> {
+/// use loom_runtime::App;
+/// let app = App::builder().store(store).build()?;
+/// for row in app.list(&Default::default()).await? {
+///     println!("{} {}", row.id, row.status);
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct App {
+    engine: Arc<Engine>,
+}
+
+impl App {
+    /// Begins to put a program together.
+    pub fn builder() -> AppBuilder {
+        AppBuilder::default()
+    }
+
+    /// A handle to an execution of `F`, whether it exists or not.
+    pub fn handle<F: Flow>(&self, id: &ExecutionId) -> Handle<F> {
+        Handle::new(self.clone(), id.clone())
+    }
+
+    /// The flows and steps of this program.
+    pub fn registry(&self) -> &Registry {
+        &self.engine.registry
+    }
+
+    /// Takes up whatever is due, from now on and in the background: abandoned executions, fired timers, answered
+    /// gates. Starting or resuming something does this too.
+    pub fn work(&self) {
+        self.engine.boot();
+    }
+
+    /// Stops cleanly: running steps may finish within `grace`, then every execution is handed back, due at once
+    /// for any other worker. Nothing is started here any more.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.engine.shut_down(grace).await;
+    }
+
+    /// What the store knows of the executions, in order of their ids.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
+        self.engine.store.list(filter).await
+    }
+
+    /// What the store knows of one execution.
+    ///
+    /// # Errors
+    /// There is no such execution, or the store fails.
+    pub async fn row(&self, id: &ExecutionId) -> Result<ExecutionRow, StoreError> {
+        self.engine.store.get(id).await?.ok_or_else(|| StoreError::Unknown(id.clone()))
+    }
+
+    /// The gates of one execution, or the open ones of all.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
+        self.engine.store.gates(execution).await
+    }
+
+    /// Up to `limit` events of a log, from a sequence on.
+    ///
+    /// # Errors
+    /// There is no such execution, the store fails, or an event cannot be read ([`StoreError::Corrupt`]).
+    pub async fn log(&self, id: &ExecutionId, from: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
+        let records = self.engine.store.read(id, from, limit).await?;
+        let decode = |record| Envelope::decode(id, record).map_err(|e| StoreError::Corrupt(e.to_string()));
+        records.iter().map(decode).collect()
+    }
+
+    /// The folded state of an execution, after all of its events or after the first `events` of them.
+    ///
+    /// # Errors
+    /// As for [`App::log`].
+    pub async fn state(&self, id: &ExecutionId, events: Option<u64>) -> Result<State, StoreError> {
+        let (mut state, end) = (State::default(), events.unwrap_or(u64::MAX));
+        while state.next < end {
+            let limit = usize::try_from(end - state.next).unwrap_or(usize::MAX).min(1_000);
+            let page = self.log(id, state.next, limit).await?;
+            if page.is_empty() {
+                break;
+            }
+            for envelope in &page {
+                state.apply(envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+            }
+        }
+        Ok(state)
+    }
+
+    /// The store.
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.engine.store.clone()
+    }
+}

@@ -1,0 +1,180 @@
+//! Starting executions: once per id, however often it is asked for.
+//! Not running them: the driver takes over as soon as the first event is durable.
+
+use std::{
+    future::{Future, IntoFuture},
+    marker::PhantomData,
+    pin::Pin,
+};
+
+use kernel::{Digest, Envelope, Event, ExecutionId, InvalidId, InvalidPayload, Meta, Payload, Started};
+
+use super::{App, Handle};
+use crate::{
+    Flow, FlowCall,
+    ports::{Created, NewExecution, StoreError},
+    worker::Origin,
+};
+
+/// Why an execution was not started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The id is taken by an execution of another flow or with another input.
+    #[error("execution `{id}` exists already, as {flow} with {what}: choose another id, or use its handle")]
+    Conflict {
+        /// The id.
+        id: ExecutionId,
+        /// The flow of the existing one.
+        flow: String,
+        /// What differs.
+        what: &'static str,
+    },
+    /// This program has no such flow.
+    #[error("this program has no flow `{flow}`; it has: {known}")]
+    UnknownFlow {
+        /// The name asked for.
+        flow: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The id cannot name an execution.
+    #[error(transparent)]
+    InvalidId(#[from] InvalidId),
+    /// The input is not what the flow takes.
+    #[error("the input does not fit flow `{flow}`: {reason}")]
+    Input {
+        /// The flow.
+        flow: String,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A start that is being put together; `.await` makes it.
+#[must_use = "nothing is started until it is awaited"]
+pub struct Start<F: Flow> {
+    app: App,
+    input: Result<Payload, InvalidPayload>,
+    id: Option<String>,
+    flow: PhantomData<fn() -> F>,
+}
+
+/// A start by the flow's name, with JSON as input; `.await` makes it.
+#[must_use = "nothing is started until it is awaited"]
+pub struct StartDynamic {
+    app: App,
+    flow: String,
+    input: Payload,
+    id: Option<String>,
+}
+
+impl App {
+    /// Starts a flow: `app.start(checkout(order)).id("order-7").await?`.
+    ///
+    /// With an id that exists already, the same flow and input give the existing execution's handle, and nothing
+    /// happens; others are a [`StartError::Conflict`]. Without one, the id is a fresh UUID (version 7).
+    pub fn start<F: Flow>(&self, call: FlowCall<F>) -> Start<F> {
+        Start { app: self.clone(), input: Payload::encode(&call.input), id: None, flow: PhantomData }
+    }
+
+    /// Starts a flow by its name. The input is checked against the flow's schema.
+    pub fn start_dynamic(&self, flow: impl Into<String>, input: Payload) -> StartDynamic {
+        StartDynamic { app: self.clone(), flow: flow.into(), input, id: None }
+    }
+}
+
+impl<F: Flow> Start<F> {
+    /// The execution's id: chosen by the caller, it makes the start repeatable.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+}
+
+impl StartDynamic {
+    /// The execution's id: chosen by the caller, it makes the start repeatable.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+}
+
+impl<F: Flow> IntoFuture for Start<F> {
+    type Output = Result<Handle<F>, StartError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let flow = F::DESCRIPTOR.name;
+            let input = self.input.map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
+            let id = start(&self.app, flow, input, self.id).await?;
+            Ok(Handle::new(self.app, id))
+        })
+    }
+}
+
+impl IntoFuture for StartDynamic {
+    type Output = Result<ExecutionId, StartError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let registry = self.app.registry();
+            let Some(flow) = registry.flow(&self.flow) else {
+                let known = registry.flows().map(|flow| flow.name).collect::<Vec<_>>().join(", ");
+                return Err(StartError::UnknownFlow { flow: self.flow, known });
+            };
+            super::answer::fits((flow.input)().as_value(), &self.input)
+                .map_err(|reason| StartError::Input { flow: flow.name.into(), reason })?;
+            start(&self.app, flow.name, self.input, self.id).await
+        })
+    }
+}
+
+async fn start(app: &App, flow: &str, input: Payload, id: Option<String>) -> Result<ExecutionId, StartError> {
+    let engine = &app.engine;
+    if engine.registry.flow(flow).is_none() {
+        let known = engine.registry.flows().map(|flow| flow.name).collect::<Vec<_>>().join(", ");
+        return Err(StartError::UnknownFlow { flow: flow.into(), known });
+    }
+    let fresh = uuid::Uuid::now_v7();
+    if input.len() > engine.limits.payload {
+        let reason = format!("it has {} bytes, the limit is {}", input.len(), engine.limits.payload);
+        return Err(StartError::Input { flow: flow.into(), reason });
+    }
+    let id: ExecutionId = id.unwrap_or_else(|| fresh.to_string()).parse()?;
+    engine.boot();
+    let digest = input.digest();
+    let started = Started {
+        flow: flow.into(),
+        input,
+        code: engine.code(flow),
+        // Two starts of one id may race: the one that is recorded gives the seed.
+        seed: Digest::of_parts(&[id.as_str().as_bytes(), fresh.as_bytes()]),
+        flags: Vec::new(),
+    };
+    let (at, event) = (engine.clock.now(), Event::ExecutionStarted(started));
+    let envelope = Envelope { execution: id.clone(), sequence: 0, at, event, meta: Meta::default() };
+    let record = envelope.encode().map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
+    let batch = Digest::of(fresh.as_bytes());
+    let claim = engine.has_room().then(|| (engine.worker.clone(), engine.lease_end()));
+    let claimed = claim.is_some();
+    let new = NewExecution { id: id.clone(), flow: flow.into(), input: digest, record, batch, claim };
+    match engine.store.create(new).await? {
+        Created::New { fence } if claimed => {
+            engine.drive(id.clone(), fence, Origin::Created(Box::new(envelope)))
+        }
+        Created::New { .. } => engine.poke(),
+        Created::Exists(row) if row.flow != flow => {
+            return Err(StartError::Conflict { id, flow: row.flow, what: "another flow" });
+        }
+        Created::Exists(row) if row.input != digest => {
+            return Err(StartError::Conflict { id, flow: row.flow, what: "another input" });
+        }
+        Created::Exists(_) => {}
+    }
+    Ok(id)
+}

@@ -1,0 +1,499 @@
+//! The driver: one task that feeds one machine and does what it says.
+//! No decision is taken here: the machine says what, the store says whether it counts.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use kernel::{
+    Batch, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, Machine, ParkReport, Status,
+    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
+};
+use tokio::{
+    sync::{mpsc, watch},
+    task::AbortHandle,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    attempt,
+    engine::{Engine, Progress},
+};
+use crate::{
+    Ctx,
+    inbox_item::Item,
+    ports::{Append, Claimed, Close, GateChange, GateState, InboxId, InboxItem, StoreError, TakeUp},
+    step::StepEnv,
+};
+
+/// How many events are read at a time.
+const PAGE: usize = 512;
+
+/// How an execution came to this worker.
+pub(crate) enum Origin {
+    /// It was just created here: its log is this event.
+    Created(Box<Envelope>),
+    /// It was due.
+    Claimed(Box<Claimed>),
+}
+
+/// What a driver is told while it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nudge {
+    /// The inbox has something.
+    Inbox,
+    /// Something that is not recorded touched the flow.
+    Alarm,
+    /// The lease has gone to somebody else.
+    Lost,
+    /// Finish what runs until then, and hand back.
+    Drain(Instant),
+}
+
+/// Why a driver ends before its execution lets go.
+enum Gone {
+    /// Somebody else owns the execution now.
+    Lost(String),
+    /// It was handed back.
+    HandedBack,
+}
+
+struct Running {
+    attempt: u32,
+    cancel: CancellationToken,
+    task: AbortHandle,
+}
+
+type Ended = (FrameId, u32, AttemptEnd);
+
+pub(super) struct Driver {
+    engine: Arc<Engine>,
+    execution: ExecutionId,
+    fence: u64,
+    nudges: mpsc::UnboundedSender<Nudge>,
+    told: mpsc::UnboundedReceiver<Nudge>,
+    publish: watch::Sender<Progress>,
+    running: HashMap<FrameId, Running>,
+    ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
+    /// The newest inbox item that was read.
+    seen: InboxId,
+    drain: Option<Instant>,
+}
+
+impl Driver {
+    pub(super) fn new(
+        engine: Arc<Engine>,
+        execution: ExecutionId,
+        fence: u64,
+        nudges: mpsc::UnboundedSender<Nudge>,
+        told: mpsc::UnboundedReceiver<Nudge>,
+        publish: watch::Sender<Progress>,
+    ) -> Self {
+        let (running, ended) = (HashMap::new(), mpsc::unbounded_channel());
+        Self { engine, execution, fence, nudges, told, publish, running, ended, seen: 0, drain: None }
+    }
+
+    pub(super) async fn run(mut self, origin: Origin) {
+        let execution = self.execution.clone();
+        match self.own(origin).await {
+            Ok(status) => {
+                tracing::debug!(%execution, %status, "let go");
+                self.publish.send_modify(|progress| progress.left = Some(status));
+            }
+            Err(Gone::Lost(why)) => tracing::warn!(%execution, why, "no longer the owner"),
+            Err(Gone::HandedBack) => tracing::debug!(%execution, "handed back"),
+        }
+        // Whatever still runs here counts no more.
+        for (_, running) in self.running.drain() {
+            running.cancel.cancel();
+            running.task.abort();
+        }
+    }
+
+    async fn own(&mut self, origin: Origin) -> Result<Status, Gone> {
+        let mut machine = match self.revive(origin).await? {
+            Ok(machine) => machine,
+            Err((next, report)) => {
+                let now = self.engine.clock.now();
+                let batch = Batch::parking(&self.execution, self.fence, next, report, now);
+                while !self.append(&batch, &[]).await? {
+                    self.skip_inbox().await?;
+                }
+                return Ok(Status::Parked);
+            }
+        };
+        self.read_inbox(&mut machine).await?;
+        loop {
+            if let Some(status) = self.obey(&mut machine).await? {
+                return Ok(status);
+            }
+            if self.is_drained(&machine) {
+                return Err(self.hand_back(&mut machine).await?);
+            }
+            if self.drain.is_none() && self.only_waits(&machine) {
+                self.offer(&mut machine, Input::Suspend);
+                continue;
+            }
+            self.wait(&mut machine).await?;
+        }
+    }
+
+    /// A machine that has seen the log and is live; or where and why it cannot be had.
+    async fn revive(&mut self, origin: Origin) -> Result<Result<Machine, (u64, ParkReport)>, Gone> {
+        let (flow, next, reason, first) = match origin {
+            Origin::Created(first) => {
+                let Event::ExecutionStarted(started) = &first.event else {
+                    return Err(Gone::Lost("created without a start".into()));
+                };
+                (started.flow.clone(), 1, String::new(), Some(first))
+            }
+            Origin::Claimed(claim) => {
+                let limit = self.engine.options.takeovers;
+                if claim.take_up == TakeUp::TakenOver && claim.row.takeovers > limit {
+                    let message =
+                        format!("{} owners in a row vanished without an outcome", claim.row.takeovers);
+                    return Ok(Err((claim.row.next, ParkReport::new(Fault::Poisoned, message))));
+                }
+                let reason = match claim.take_up {
+                    TakeUp::Unowned => "unowned",
+                    TakeUp::TakenOver => "taken over",
+                    TakeUp::Woken => "woken",
+                    TakeUp::Retried => "retried",
+                };
+                (claim.row.flow.clone(), claim.row.next, reason.to_owned(), None)
+            }
+        };
+        let Some(descriptor) = self.engine.registry.flow(&flow) else {
+            let message = format!("this program has no flow `{flow}`");
+            return Ok(Err((next, ParkReport::new(Fault::MissingFlow, message))));
+        };
+        let (limits, file, run) = (self.engine.limits, descriptor.location.file, descriptor.run);
+        let nudges = self.nudges.clone();
+        let config = Config {
+            execution: self.execution.clone(),
+            generation: self.fence,
+            code: self.engine.code(&flow),
+            alarm: Arc::new(move || {
+                // Without a driver there is no flow that could be touched.
+                let _ = nudges.send(Nudge::Alarm);
+            }),
+        };
+        let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
+            // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
+            Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, limits, file), input)))
+        });
+        let mut machine = Machine::new(config, spawn);
+        match first {
+            Some(first) => drop(self.offer(&mut machine, Input::Recorded(*first))),
+            None => {
+                if let Err(report) = self.replay(&mut machine, next).await? {
+                    return Ok(Err((next, report)));
+                }
+            }
+        }
+        let worker = self.engine.worker.clone();
+        self.offer(&mut machine, Input::Live { worker, reason });
+        Ok(Ok(machine))
+    }
+
+    async fn replay(&mut self, machine: &mut Machine, next: u64) -> Result<Result<(), ParkReport>, Gone> {
+        let mut from = 0;
+        while from < next {
+            let records = match self.engine.store.read(&self.execution, from, PAGE).await {
+                Ok(records) => records,
+                Err(StoreError::Corrupt(what)) => {
+                    return Ok(Err(ParkReport::new(Fault::UnreadableLog, what).at(from)));
+                }
+                Err(error) => {
+                    self.pause(&error).await?;
+                    continue;
+                }
+            };
+            if records.is_empty() {
+                let message = format!("the log ends at event {from}, its row says {next}");
+                return Ok(Err(ParkReport::new(Fault::UnreadableLog, message).at(from)));
+            }
+            for record in &records {
+                match Envelope::decode(&self.execution, record) {
+                    Ok(envelope) => drop(self.offer(machine, Input::Recorded(envelope))),
+                    Err(unreadable) => {
+                        let report = ParkReport::new(Fault::UnreadableLog, unreadable.to_string());
+                        return Ok(Err(report.at(record.sequence)));
+                    }
+                }
+            }
+            from += records.len() as u64;
+            // A long replay must not starve the other executions of its thread.
+            tokio::task::yield_now().await;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Does everything that the machine says, until it has nothing to say.
+    async fn obey(&mut self, machine: &mut Machine) -> Result<Option<Status>, Gone> {
+        while let Some(command) = machine.next_command() {
+            match command {
+                Command::Append(batch) => {
+                    let changes = gate_changes(machine, &batch);
+                    match self.append(&batch, &changes).await? {
+                        true => {
+                            self.offer(machine, Input::Written);
+                            self.publish_progress(machine, &batch);
+                        }
+                        false => {
+                            self.offer(machine, Input::Refused);
+                            self.read_inbox(machine).await?;
+                        }
+                    }
+                }
+                Command::Invoke(invoke) => self.invoke(machine, invoke)?,
+                Command::Revoke { frame, attempt } => {
+                    if let Some(running) = self.running.get(&frame).filter(|r| r.attempt == attempt) {
+                        running.cancel.cancel();
+                    }
+                }
+                Command::Closed(status) => return Ok(Some(status)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn invoke(&mut self, machine: &mut Machine, invoke: Invoke) -> Result<(), Gone> {
+        let Some(step) = self.engine.registry.step(&invoke.step) else {
+            let message = format!("step `{}` is not registered in this program", invoke.step);
+            let report = ParkReport::new(Fault::MissingStep, message).frame(&invoke.frame);
+            self.offer(machine, Input::Fault(report));
+            return Ok(());
+        };
+        // The last look before an effect that must not happen twice.
+        if invoke.delivery == Delivery::AtMostOnce && self.engine.clock.now() >= self.engine.leased_until() {
+            return Err(Gone::Lost("the lease ran out before an at-most-once step".into()));
+        }
+        let cancel = CancellationToken::new();
+        let (frame, attempt) = (invoke.frame.clone(), invoke.attempt);
+        let timeout = invoke.timeout.or(step.timeout);
+        let env = StepEnv::new(
+            &invoke,
+            step.name,
+            self.execution.clone(),
+            self.engine.resources.clone(),
+            self.engine.limits,
+            cancel.clone(),
+        );
+        let (ended, of) = (self.ended.0.clone(), frame.clone());
+        let task = tokio::spawn(async move {
+            let end = attempt::run(step, invoke.input, env, timeout).await;
+            // The driver may be gone: then nobody is to know.
+            let _ = ended.send((of, attempt, end));
+        });
+        self.running.insert(frame, Running { attempt, cancel, task: task.abort_handle() });
+        Ok(())
+    }
+
+    /// Waits for the next thing to happen, and offers it together with everything else that has.
+    async fn wait(&mut self, machine: &mut Machine) -> Result<(), Gone> {
+        let now = self.engine.clock.now();
+        let due = machine.next_due().map(|at| at.since(now));
+        let lag = machine.lags().then_some(self.engine.options.lag);
+        tokio::select! {
+            biased;
+            Some(nudge) = self.told.recv() => self.heed(machine, nudge).await?,
+            Some(ended) = self.ended.1.recv() => {
+                self.take_end(machine, ended);
+                while let Ok(ended) = self.ended.1.try_recv() {
+                    self.take_end(machine, ended);
+                }
+            }
+            () = after(due) => drop(self.offer(machine, Input::Tick)),
+            () = after(lag) => machine.flush(),
+            () = until(self.drain) => return Err(self.hand_back(machine).await?),
+        }
+        Ok(())
+    }
+
+    async fn heed(&mut self, machine: &mut Machine, nudge: Nudge) -> Result<(), Gone> {
+        match nudge {
+            Nudge::Inbox => self.read_inbox(machine).await?,
+            Nudge::Alarm => drop(self.offer(machine, Input::Alarm)),
+            Nudge::Lost => return Err(Gone::Lost("the lease has another owner".into())),
+            Nudge::Drain(until) => {
+                machine.hold();
+                self.drain = Some(until);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_end(&mut self, machine: &mut Machine, (frame, attempt, end): Ended) {
+        if self.running.get(&frame).is_some_and(|running| running.attempt == attempt) {
+            self.running.remove(&frame);
+        }
+        let offered = self.offer(machine, Input::Ended { frame: frame.clone(), attempt, end });
+        if offered == Offered::Contradicts {
+            tracing::error!(execution = %self.execution, %frame, attempt, "a second, different outcome was refused");
+        }
+    }
+
+    async fn pending(&mut self) -> Result<Vec<InboxItem>, Gone> {
+        loop {
+            match self.engine.store.pending(&self.execution, self.seen).await {
+                Ok(items) => {
+                    self.seen = items.last().map_or(self.seen, |item| item.id);
+                    return Ok(items);
+                }
+                Err(error) => self.pause(&error).await?,
+            }
+        }
+    }
+
+    /// Leaves what is in the inbox to the next owner.
+    async fn skip_inbox(&mut self) -> Result<(), Gone> {
+        self.pending().await.map(drop)
+    }
+
+    async fn read_inbox(&mut self, machine: &mut Machine) -> Result<(), Gone> {
+        for item in self.pending().await? {
+            match Item::read(&item) {
+                Some(input) => drop(self.offer(machine, input)),
+                None => {
+                    tracing::warn!(execution = %self.execution, kind = item.kind, "an inbox item is not known here")
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends, for as long as it takes. Answers whether it was accepted; if not, the inbox has moved.
+    async fn append(&mut self, batch: &Batch, gates: &[GateChange]) -> Result<bool, Gone> {
+        let append = self.transition(batch, gates).map_err(Gone::Lost)?;
+        loop {
+            match self.engine.store.append(&append).await {
+                Ok(()) => return Ok(true),
+                Err(StoreError::InboxMoved(_)) => return Ok(false),
+                Err(error) => self.pause(&error).await?,
+            }
+        }
+    }
+
+    fn transition(&self, batch: &Batch, gates: &[GateChange]) -> Result<Append, String> {
+        let records: Result<Vec<_>, _> = batch.events.iter().map(Envelope::encode).collect();
+        let closing = batch.closes.then(|| batch.events.last()).flatten();
+        let close = closing.map(|envelope| {
+            let (status, wake_at) = match &envelope.event {
+                Event::ExecutionSuspended(e) => (Status::Suspended, e.wake_at),
+                Event::ExecutionCompleted(_) => (Status::Completed, None),
+                Event::ExecutionFailed(_) => (Status::Failed, None),
+                Event::ExecutionCancelled(_) => (Status::Cancelled, None),
+                _ => (Status::Parked, None),
+            };
+            Close { status, wake_at, seen: self.seen }
+        });
+        if let Some(at) = close.as_ref().and_then(|close| close.wake_at) {
+            self.engine.wakes.add(at);
+        }
+        let mut gates = gates.to_vec();
+        if close.as_ref().is_some_and(|close| close.status.is_terminal()) {
+            gates.push(GateChange::AbandonAll);
+        }
+        Ok(Append {
+            execution: self.execution.clone(),
+            expected_next: batch.first,
+            fence: self.fence,
+            batch: batch.id,
+            records: records.map_err(|e| e.to_string())?,
+            at: self.engine.clock.now(),
+            progress: batch.progress,
+            gates,
+            consumed: batch.consumed.clone(),
+            close,
+        })
+    }
+
+    /// A store that cannot be reached is asked again, with the same words; any other refusal ends this owner.
+    async fn pause(&mut self, error: &StoreError) -> Result<(), Gone> {
+        if !matches!(error, StoreError::Unavailable(_)) {
+            return Err(Gone::Lost(error.to_string()));
+        }
+        tracing::warn!(execution = %self.execution, %error, "trying again");
+        let lost = async {
+            while let Some(nudge) = self.told.recv().await {
+                if matches!(nudge, Nudge::Lost | Nudge::Drain(_)) {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = lost => Err(Gone::Lost(error.to_string())),
+            () = tokio::time::sleep(Duration::from_millis(200)) => Ok(()),
+        }
+    }
+
+    fn publish_progress(&self, machine: &Machine, batch: &Batch) {
+        let (state, next) = (machine.state(), batch.first + batch.events.len() as u64);
+        self.publish.send_modify(|progress| {
+            progress.next = next;
+            progress.outcome.clone_from(&state.outcome);
+        });
+    }
+
+    /// Whether nothing happens here unless something comes from outside, and not soon.
+    fn only_waits(&self, machine: &Machine) -> bool {
+        let soon = |at: kernel::Timestamp| at.since(self.engine.clock.now()) <= self.engine.options.linger;
+        !machine.is_busy() && !machine.next_due().is_some_and(soon)
+    }
+
+    fn is_drained(&self, machine: &Machine) -> bool {
+        self.drain.is_some() && !machine.has_running()
+    }
+
+    async fn hand_back(&mut self, machine: &mut Machine) -> Result<Gone, Gone> {
+        self.offer(machine, Input::HandBack);
+        if let Some(status) = self.obey(machine).await? {
+            tracing::debug!(execution = %self.execution, %status, "let go while draining");
+            return Ok(Gone::HandedBack);
+        }
+        if let Err(error) = self.engine.store.release(&self.execution, self.fence).await {
+            tracing::warn!(execution = %self.execution, %error, "not released: it is due when the lease has run out");
+        }
+        Ok(Gone::HandedBack)
+    }
+
+    fn offer(&self, machine: &mut Machine, input: Input) -> Offered {
+        machine.offer(input, self.engine.clock.now())
+    }
+}
+
+/// What a batch changes in the index of gates.
+fn gate_changes(machine: &Machine, batch: &Batch) -> Vec<GateChange> {
+    let closed = |frame: &FrameId, state| GateChange::Closed { frame: frame.clone(), state };
+    let is_gate = |frame: &FrameId| {
+        let known = machine.state().frames.get(frame);
+        known.is_some_and(|known| matches!(known.kind, FrameKind::Gate { .. }))
+    };
+    let change = |envelope: &Envelope| match &envelope.event {
+        Event::GateOpened(e) => Some(GateChange::Opened {
+            frame: e.frame.clone(),
+            gate: e.gate.clone(),
+            schema: e.schema.as_str().to_owned(),
+            expires_at: e.expires_at,
+        }),
+        Event::GateAnswered(e) => Some(closed(&e.frame, GateState::Answered)),
+        Event::GateExpired(e) => Some(closed(&e.frame, GateState::Expired)),
+        Event::StepAbandoned(e) if is_gate(&e.frame) => Some(closed(&e.frame, GateState::Abandoned)),
+        _ => None,
+    };
+    batch.events.iter().filter_map(change).collect()
+}
+
+async fn after(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

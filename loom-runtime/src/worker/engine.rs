@@ -1,0 +1,337 @@
+//! What the drivers of one worker share, and the two loops that keep it going: heartbeat and claim.
+//! Not the host's API: that is [`crate::App`].
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use kernel::{Digest, ExecutionId, Fingerprints, Outcome, Status, Timestamp};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    WorkerOptions,
+    driver::{Driver, Nudge, Origin},
+    wakes::Wakes,
+};
+use crate::{
+    Limits, Registry, Resources,
+    clock::Clock,
+    descriptor::{FlowDescriptor, PartDescriptor},
+    inbox_item::Item,
+    ports::{ClaimRequest, ListFilter, Store, WorkerId},
+};
+
+/// How far a driver is: what a handle in the same process watches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    /// Events that are durable.
+    pub(crate) next: u64,
+    /// Set when the driver has let go.
+    pub(crate) left: Option<Status>,
+    /// How it ended, when it has.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// A driver in this process.
+#[derive(Clone)]
+pub(crate) struct Local {
+    pub(crate) fence: u64,
+    pub(super) nudges: mpsc::UnboundedSender<Nudge>,
+    pub(crate) progress: watch::Receiver<Progress>,
+}
+
+impl Local {
+    /// A driver that is gone needs no telling.
+    fn tell(&self, nudge: Nudge) {
+        let _ = self.nudges.send(nudge);
+    }
+}
+
+pub(crate) struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) registry: Registry,
+    pub(crate) resources: Resources,
+    pub(crate) limits: Limits,
+    pub(crate) options: WorkerOptions,
+    pub(crate) clock: Clock,
+    pub(crate) worker: WorkerId,
+    codes: HashMap<&'static str, Fingerprints>,
+    program: Digest,
+    locals: Mutex<HashMap<ExecutionId, Local>>,
+    lease_until: AtomicI64,
+    pub(super) wakes: Wakes,
+    poke: Notify,
+    booted: AtomicBool,
+    draining: AtomicBool,
+    drivers: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        registry: Registry,
+        resources: Resources,
+        limits: Limits,
+        options: WorkerOptions,
+        clock: Clock,
+    ) -> Arc<Self> {
+        let codes = registry.flows().map(|flow| (flow.name, code_of(flow))).collect();
+        let program = program_of(&registry);
+        Arc::new(Self {
+            store,
+            registry,
+            resources,
+            limits,
+            options,
+            clock,
+            worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
+            codes,
+            program,
+            locals: Mutex::default(),
+            lease_until: AtomicI64::new(i64::MIN),
+            wakes: Wakes::default(),
+            poke: Notify::new(),
+            booted: AtomicBool::new(false),
+            draining: AtomicBool::new(false),
+            drivers: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        })
+    }
+
+    pub(crate) fn code(&self, flow: &str) -> Fingerprints {
+        self.codes.get(flow).copied().unwrap_or_default()
+    }
+
+    /// Starts the worker's loops, once.
+    pub(crate) fn boot(self: &Arc<Self>) {
+        if self.booted.swap(true, Ordering::AcqRel) || self.is_draining() {
+            return;
+        }
+        self.extend_lease();
+        let (heart, claims) = (self.clone(), self.clone());
+        tokio::spawn(async move { heart.stop.clone().run_until_cancelled(heart.heartbeat()).await });
+        if self.options.recover {
+            tokio::spawn(async move { claims.stop.clone().run_until_cancelled(claims.claim_loop()).await });
+        }
+    }
+
+    /// A lease that begins now ends then.
+    pub(crate) fn lease_end(&self) -> Timestamp {
+        self.clock.now().plus(self.options.lease)
+    }
+
+    /// Until when this worker's leases hold.
+    pub(super) fn leased_until(&self) -> Timestamp {
+        Timestamp::from_micros(self.lease_until.load(Ordering::Acquire))
+    }
+
+    fn extend_lease(&self) {
+        self.lease_until.store(self.lease_end().as_micros(), Ordering::Release);
+    }
+
+    pub(crate) fn local(&self, execution: &ExecutionId) -> Option<Local> {
+        self.locals().get(execution).cloned()
+    }
+
+    fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.locals().len() < self.options.running && !self.is_draining()
+    }
+
+    /// Something came for an execution: its driver here reads it, or the claim loop looks for it.
+    pub(crate) fn arrived(&self, execution: &ExecutionId) {
+        match self.local(execution) {
+            Some(local) if local.nudges.send(Nudge::Inbox).is_ok() => {}
+            _ => self.poke.notify_one(),
+        }
+    }
+
+    /// The claim loop looks at once.
+    pub(crate) fn poke(&self) {
+        self.poke.notify_one();
+    }
+
+    /// Runs an execution that this worker owns.
+    pub(crate) fn drive(self: &Arc<Self>, execution: ExecutionId, fence: u64, origin: Origin) {
+        let (nudges, inbox) = mpsc::unbounded_channel();
+        let (publish, progress) = watch::channel(Progress::default());
+        self.locals().insert(execution.clone(), Local { fence, nudges: nudges.clone(), progress });
+        let driver = Driver::new(self.clone(), execution.clone(), fence, nudges, inbox, publish);
+        let engine = self.clone();
+        self.drivers.spawn(async move {
+            driver.run(origin).await;
+            let mut locals = engine.locals();
+            if locals.get(&execution).is_some_and(|local| local.fence == fence) {
+                locals.remove(&execution);
+            }
+            drop(locals);
+            // A closing that raced an arrival left something due.
+            engine.poke.notify_one();
+        });
+    }
+
+    async fn claim(
+        self: &Arc<Self>,
+        limit: usize,
+        execution: Option<ExecutionId>,
+    ) -> Result<usize, crate::ports::StoreError> {
+        let now = self.clock.now();
+        let flows = Some(self.registry.flows().map(|flow| flow.name.to_owned()).collect());
+        let (worker, until) = (self.worker.clone(), now.plus(self.options.lease));
+        let claimed = self.store.claim(&ClaimRequest { worker, now, until, limit, execution, flows }).await?;
+        let count = claimed.len();
+        for claim in claimed {
+            self.drive(claim.row.id.clone(), claim.fence, Origin::Claimed(Box::new(claim)));
+        }
+        Ok(count)
+    }
+
+    async fn heartbeat(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(self.options.lease / 3).await;
+            let until = self.lease_end();
+            // What is claimed while the store answers is not in the answer, and not lost.
+            let before: Vec<_> =
+                self.locals().iter().map(|(id, local)| (id.clone(), local.clone())).collect();
+            match self.store.renew(&self.worker, until).await {
+                Ok(held) => {
+                    self.lease_until.store(until.as_micros(), Ordering::Release);
+                    let held: HashMap<_, _> = held.into_iter().collect();
+                    let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
+                    lost.for_each(|(_, local)| local.tell(Nudge::Lost));
+                }
+                Err(error) => tracing::warn!(%error, "leases not renewed"),
+            }
+        }
+    }
+
+    async fn claim_loop(self: Arc<Self>) {
+        self.retry_parked().await;
+        loop {
+            let room = self.options.running.saturating_sub(self.locals().len()).min(256);
+            let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
+            match claimed {
+                Ok(count) if count == room && room > 0 => continue,
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "nothing claimed"),
+            }
+            if !self.locals().is_empty() {
+                match self.store.inbox_waiting(&self.worker).await {
+                    Ok(waiting) => waiting.iter().for_each(|execution| {
+                        if let Some(local) = self.local(execution) {
+                            local.tell(Nudge::Inbox);
+                        }
+                    }),
+                    Err(error) => tracing::warn!(%error, "inboxes not read"),
+                }
+            }
+            let now = self.clock.now();
+            let next = self.wakes.next(now).map_or(Duration::MAX, |at| at.since(now));
+            let _ = tokio::time::timeout(next.min(self.options.poll), self.poke.notified()).await;
+        }
+    }
+
+    /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
+    /// verdict are left alone.
+    async fn retry_parked(&self) {
+        let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
+        let Ok(parked) = self.store.list(&filter).await else { return };
+        for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
+            let in_doubt = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.is_ok_and(|last| {
+                last.first().is_some_and(|record| record.payload.contains("\"fault\":\"in_doubt\""))
+            });
+            if in_doubt {
+                continue;
+            }
+            let key = format!("retry:{}", self.program);
+            if let Err(error) =
+                self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await
+            {
+                tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again");
+            }
+        }
+    }
+
+    /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.
+    pub(crate) async fn shut_down(&self, grace: Duration) {
+        self.draining.store(true, Ordering::Release);
+        let until = tokio::time::Instant::now() + grace;
+        self.locals().values().for_each(|local| local.tell(Nudge::Drain(until)));
+        self.drivers.close();
+        self.drivers.wait().await;
+        self.stop.cancel();
+    }
+
+    fn locals(&self) -> MutexGuard<'_, HashMap<ExecutionId, Local>> {
+        self.locals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The fingerprints of a flow with its parts: body from their tokens, structure from graph and schemas.
+fn code_of(flow: &FlowDescriptor) -> Fingerprints {
+    let mut bodies = flow.fingerprint.to_le_bytes().to_vec();
+    let mut shape = format!("{:?}", shape_of(flow.graph));
+    for part in flow.parts {
+        add_part(part, &mut bodies, &mut shape);
+    }
+    for schema in [flow.input, flow.output, flow.error] {
+        shape.push_str(&schema().as_value().to_string());
+    }
+    for gate in flow.gates {
+        shape.push_str(&(gate.schema)().as_value().to_string());
+    }
+    Fingerprints { body: short(&bodies), structure: short(shape.as_bytes()) }
+}
+
+fn add_part(part: &PartDescriptor, bodies: &mut Vec<u8>, shape: &mut String) {
+    bodies.extend(part.fingerprint.to_le_bytes());
+    shape.push_str(&format!("{:?}", shape_of(part.graph)));
+    // A part that calls itself is in its own list: once is enough.
+    for inner in part.parts.iter().filter(|inner| !std::ptr::eq(**inner, part)) {
+        bodies.extend(inner.fingerprint.to_le_bytes());
+    }
+}
+
+/// The graph without its lines: moving code changes no structure.
+fn shape_of(nodes: &[crate::Node]) -> Vec<String> {
+    use crate::Node;
+    let arms = |arms: &[crate::Arm]| arms.iter().map(|arm| shape_of(arm.body)).collect::<Vec<_>>();
+    nodes
+        .iter()
+        .map(|node| match node {
+            Node::Step { id, step, .. } => format!("step {id} {step}"),
+            Node::Gate { id, .. } => format!("gate {id}"),
+            Node::Timer { id, .. } => format!("timer {id}"),
+            Node::Decision { id, .. } => format!("decision {id}"),
+            Node::Emit { id, .. } => format!("emit {id}"),
+            Node::Part { id, part, .. } => format!("part {id} {part}"),
+            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body)),
+            Node::Branch { arms: of, .. } => format!("branch {:?}", arms(of)),
+            Node::Parallel { arms: of, .. } => format!("parallel {:?}", arms(of)),
+            Node::Return { .. } => "return".into(),
+        })
+        .collect()
+}
+
+/// What tells one build of a program from another: every flow's, part's and step's tokens.
+fn program_of(registry: &Registry) -> Digest {
+    let flows = registry.flows().flat_map(|flow| code_of(flow).body.to_le_bytes());
+    let steps = registry.steps().flat_map(|step| step.fingerprint.to_le_bytes());
+    Digest::of(&flows.chain(steps).collect::<Vec<_>>())
+}
+
+fn short(bytes: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&Digest::of(bytes).bytes()[..8]);
+    u64::from_le_bytes(eight)
+}

@@ -1,0 +1,45 @@
+//! The worker: claims what is due, keeps its leases, and runs a driver per execution.
+//! Not a scheduler of steps: each driver runs its own.
+
+mod attempt;
+mod driver;
+mod engine;
+mod wakes;
+
+pub(crate) use driver::Origin;
+pub(crate) use engine::Engine;
+
+use std::time::Duration;
+
+/// How a worker behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerOptions {
+    /// How long a lease holds without a heartbeat: after that, others take over. 10 s unless set.
+    pub lease: Duration,
+    /// How often the store is asked for what is due. 100 ms unless set.
+    pub poll: Duration,
+    /// How many executions run here at once; suspended ones do not count. 1,000 unless set.
+    pub running: usize,
+    /// After how many take-overs without an outcome an execution is parked. 5 unless set.
+    pub takeovers: u32,
+    /// How long an execution that only waits for a near timer stays in memory. 50 ms unless set.
+    pub linger: Duration,
+    /// How long events may wait for company when nothing depends on them. 10 ms unless set.
+    pub lag: Duration,
+    /// Whether to take up what other, vanished workers left, and whatever else is due. True unless set.
+    pub recover: bool,
+}
+
+impl Default for WorkerOptions {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(10),
+            poll: Duration::from_millis(100),
+            running: 1_000,
+            takeovers: 5,
+            linger: Duration::from_millis(50),
+            lag: Duration::from_millis(10),
+            recover: true,
+        }
+    }
+}
