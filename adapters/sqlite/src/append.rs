@@ -1,0 +1,289 @@
+//! Appends within a group: each gets its own verdict, from rows read inside the transaction.
+//! Not the order between executions: there is none.
+
+use std::collections::HashMap;
+
+use loom_runtime::{
+    kernel::{Digest, ExecutionId, Status, Timestamp},
+    ports::{Append, Close, GateChange, GateState, InboxId, StoreError},
+};
+use sqlx::{Row, sqlite::SqliteRow};
+
+use crate::{
+    claim::AT_ONCE,
+    row::Reader,
+    script::{EventRow, Script, Transaction, integer},
+    writer::Asked,
+};
+
+/// One row per execution asked for that exists; its unconsumed inbox only where somebody closes.
+const HEADS: &str = "SELECT e.id, e.key, e.next, e.worker IS NOT NULL, e.fence, e.takeovers, e.batch, e.content, \
+     CASE WHEN w.value ->> 1 THEN \
+     (SELECT json_group_array(i.id) FROM inbox AS i WHERE i.execution = e.key AND i.consumed = 0) END \
+     FROM json_each(?) AS w JOIN executions AS e ON e.id = w.value ->> 0;";
+
+/// An append on its way to the writer: its content is digested, its records are shared by every attempt.
+pub(crate) struct Transition {
+    pub(crate) execution: ExecutionId,
+    expected_next: u64,
+    fence: u64,
+    batch: Digest,
+    content: Digest,
+    dense: bool,
+    events: Vec<EventRow>,
+    at: Timestamp,
+    progress: bool,
+    gates: Vec<GateChange>,
+    consumed: Vec<InboxId>,
+    close: Option<Close>,
+}
+
+impl Transition {
+    pub(crate) fn new(append: &Append) -> Self {
+        let events = append.records.iter().map(|record| EventRow {
+            execution: 0,
+            sequence: integer(record.sequence),
+            kind: record.kind.as_str().into(),
+            at: record.at.as_micros(),
+            schema: record.schema.into(),
+            payload: record.payload.as_str().into(),
+            meta: record.meta.as_str().into(),
+        });
+        Self {
+            execution: append.execution.clone(),
+            expected_next: append.expected_next,
+            fence: append.fence,
+            batch: append.batch,
+            content: append.content(),
+            dense: append.is_dense(),
+            events: events.collect(),
+            at: append.at,
+            progress: append.progress,
+            gates: append.gates.clone(),
+            consumed: append.consumed.clone(),
+            close: append.close.clone(),
+        }
+    }
+
+    /// How many events it brings.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+}
+
+/// What the transaction knows of an execution: read once, then kept current through the group.
+struct Head {
+    key: i64,
+    next: u64,
+    leased: bool,
+    fence: u64,
+    takeovers: i64,
+    batch: Vec<u8>,
+    content: Vec<u8>,
+    unconsumed: Vec<InboxId>,
+    updated_at: Timestamp,
+    close: Option<Close>,
+    changed: bool,
+}
+
+/// Answers every append, in order.
+pub(crate) async fn apply(
+    transaction: &mut Transaction<'_>,
+    asked: &[Asked<Transition, ()>],
+) -> sqlx::Result<Vec<Result<(), StoreError>>> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut heads = heads(transaction, asked).await?;
+    let mut verdicts = Vec::with_capacity(asked.len());
+    let mut accepted = Vec::with_capacity(asked.len());
+    for Asked { question: transition, .. } in asked {
+        let verdict = match heads.get_mut(transition.execution.as_str()) {
+            None => Err(StoreError::Unknown(transition.execution.clone())),
+            Some(Err(corrupt)) => Err(corrupt.clone()),
+            Some(Ok(head)) => head.judge(transition).inspect(|fresh| {
+                if *fresh {
+                    head.advance(transition);
+                    accepted.push((head.key, transition));
+                }
+            }),
+        };
+        verdicts.push(verdict.map(drop));
+    }
+    for (key, transition) in &accepted {
+        for event in &transition.events {
+            transaction.event(EventRow { execution: *key, ..event.clone() });
+        }
+    }
+    let script = transaction.script();
+    write_gates(script, &accepted);
+    write_consumed(script, &accepted);
+    let changed: Vec<&Head> = heads.values().flatten().filter(|head| head.changed).collect();
+    write_heads(script, &changed);
+    Ok(verdicts)
+}
+
+async fn heads(
+    transaction: &mut Transaction<'_>,
+    asked: &[Asked<Transition, ()>],
+) -> sqlx::Result<HashMap<String, Result<Head, StoreError>>> {
+    let mut wanted: HashMap<&str, bool> = HashMap::new();
+    for Asked { question, .. } in asked {
+        *wanted.entry(question.execution.as_str()).or_default() |= question.close.is_some();
+    }
+    let wanted: Vec<_> = wanted.into_iter().collect();
+    transaction.script().sql(HEADS).bind(serde_json::json!(wanted).to_string());
+    let rows = transaction.fetch().await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, Head::read(row, row.try_get(0)?)))).collect()
+}
+
+impl Head {
+    fn read(row: &SqliteRow, execution: &str) -> Result<Self, StoreError> {
+        let read = Reader::new(row, execution);
+        let unconsumed = match read.get::<Option<&str>>(8)? {
+            Some(ids) => serde_json::from_str(ids).map_err(|error| read.corrupt(&error.to_string()))?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            key: read.get(1)?,
+            next: read.count(2)?,
+            leased: read.get(3)?,
+            fence: read.count(4)?,
+            takeovers: read.get(5)?,
+            batch: read.get(6)?,
+            content: read.get(7)?,
+            unconsumed,
+            updated_at: Timestamp::EPOCH,
+            close: None,
+            changed: false,
+        })
+    }
+
+    /// Whether it is to be applied (true) or was before (false); the checks in the documented order.
+    fn judge(&self, transition: &Transition) -> Result<bool, StoreError> {
+        let execution = || transition.execution.clone();
+        if self.batch == transition.batch.bytes() {
+            let same = self.content == transition.content.bytes();
+            return if same { Ok(false) } else { Err(StoreError::BatchReused(execution())) };
+        }
+        if !self.leased || self.fence != transition.fence {
+            let (presented, current) = (transition.fence, self.fence);
+            return Err(StoreError::Fenced { execution: execution(), presented, current });
+        }
+        if self.next != transition.expected_next || !transition.dense {
+            let (expected, found) = (transition.expected_next, self.next);
+            return Err(StoreError::Conflict { execution: execution(), expected, found });
+        }
+        if let Some(close) = &transition.close {
+            let unread = |id: &InboxId| *id > close.seen && !transition.consumed.contains(id);
+            if self.unconsumed.iter().any(unread) {
+                return Err(StoreError::InboxMoved(execution()));
+            }
+        }
+        Ok(true)
+    }
+
+    /// The head after the transition.
+    fn advance(&mut self, transition: &Transition) {
+        self.next += transition.events.len() as u64;
+        self.batch = transition.batch.bytes().to_vec();
+        self.content = transition.content.bytes().to_vec();
+        self.updated_at = transition.at;
+        if transition.progress {
+            self.takeovers = 0;
+        }
+        self.unconsumed.retain(|id| !transition.consumed.contains(id));
+        if let Some(close) = &transition.close {
+            self.leased = false;
+            self.close = Some(close.clone());
+        }
+        self.changed = true;
+    }
+}
+
+/// Index changes, in order; runs of "abandon all", which every ending brings, become one statement.
+fn write_gates(script: &mut Script, accepted: &[(i64, &Transition)]) {
+    let mut ended: Vec<i64> = Vec::new();
+    let abandon = |script: &mut Script, ended: &mut Vec<i64>| {
+        if !ended.is_empty() {
+            script.sql(
+                "UPDATE gates SET state = 'abandoned' \
+                 WHERE state = 'open' AND execution IN (SELECT value FROM json_each(?));",
+            );
+            script.bind(serde_json::json!(std::mem::take(ended)).to_string());
+        }
+    };
+    for (key, transition) in accepted {
+        for change in &transition.gates {
+            match change {
+                GateChange::AbandonAll => ended.push(*key),
+                GateChange::Opened { frame, gate, schema, expires_at } => {
+                    abandon(script, &mut ended);
+                    script.sql(
+                        "INSERT INTO gates (execution, frame, gate, schema, opened_at, expires_at, state) \
+                         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (execution, frame) DO NOTHING;",
+                    );
+                    script.bind(*key).bind(frame.as_str()).bind(gate.as_str()).bind(schema.as_str());
+                    script.bind(transition.at.as_micros()).bind(expires_at.map(Timestamp::as_micros));
+                    script.bind(GateState::Open.name());
+                }
+                GateChange::Closed { frame, state } => {
+                    abandon(script, &mut ended);
+                    script.sql(
+                        "UPDATE gates SET state = ? WHERE execution = ? AND frame = ? AND state = 'open';",
+                    );
+                    script.bind(state.name()).bind(*key).bind(frame.as_str());
+                }
+            }
+        }
+    }
+    abandon(script, &mut ended);
+}
+
+/// The log holds the item from now on; its key stays, to be recognised.
+fn write_consumed(script: &mut Script, accepted: &[(i64, &Transition)]) {
+    let consumed: Vec<(i64, i64)> = accepted
+        .iter()
+        .flat_map(|(key, transition)| transition.consumed.iter().map(|id| (*key, integer(*id))))
+        .collect();
+    if !consumed.is_empty() {
+        script.sql(
+            "UPDATE inbox SET consumed = 1, payload = '' FROM json_each(?) AS w \
+             WHERE inbox.id = w.value ->> 1 AND inbox.execution = w.value ->> 0;",
+        );
+        script.bind(serde_json::json!(consumed).to_string());
+    }
+}
+
+fn write_heads(script: &mut Script, changed: &[&Head]) {
+    let (closed, open): (Vec<&Head>, Vec<&Head>) = changed.iter().partition(|head| head.close.is_some());
+    if !open.is_empty() {
+        script.sql("WITH v (key, next, updated_at, takeovers, batch, content) AS (VALUES ");
+        script.rows(open.len(), 6).sql(
+            ") UPDATE executions AS e SET next = v.next, updated_at = v.updated_at, takeovers = v.takeovers, \
+             batch = v.batch, content = v.content FROM v WHERE e.key = v.key;",
+        );
+        open.iter().for_each(|head| bind_head(script, head));
+    }
+    if !closed.is_empty() {
+        script.sql("WITH v (key, next, updated_at, takeovers, batch, content, status, wake_at, seen, due_at) AS (VALUES ");
+        script.rows(closed.len(), 10).sql(
+            ") UPDATE executions AS e SET next = v.next, updated_at = v.updated_at, takeovers = v.takeovers, \
+             batch = v.batch, content = v.content, status = v.status, wake_at = v.wake_at, seen = v.seen, \
+             due_at = v.due_at, worker = NULL, lease_until = NULL FROM v WHERE e.key = v.key;",
+        );
+        for head in closed {
+            bind_head(script, head);
+            let close = head.close.as_ref().expect("partitioned by it");
+            let wake_at =
+                close.wake_at.filter(|_| close.status == Status::Suspended).map(Timestamp::as_micros);
+            let due_at = if close.status == Status::Running { Some(AT_ONCE) } else { wake_at };
+            script.bind(close.status.name()).bind(wake_at).bind(integer(close.seen)).bind(due_at);
+        }
+    }
+}
+
+fn bind_head(script: &mut Script, head: &Head) {
+    script.bind(head.key).bind(integer(head.next)).bind(head.updated_at.as_micros());
+    script.bind(head.takeovers).bind(head.batch.clone()).bind(head.content.clone());
+}

@@ -1,0 +1,123 @@
+//! Creations within a group: which ids are new, and what the others hold.
+//! Not the first claim by a worker that finds an execution unowned.
+
+use std::collections::HashMap;
+
+use loom_runtime::{
+    kernel::{ExecutionId, Status},
+    ports::{Created, ExecutionRow, Lease, NewExecution, StoreError},
+};
+use sqlx::Row;
+
+use crate::{
+    row,
+    script::{EventRow, Transaction, integer},
+    writer::Asked,
+};
+
+/// One row per id asked for; NULL where it is free.
+const EXISTING: &str = "(SELECT coalesce(max(key), 0) FROM executions), w.value, e.first_batch, e.first_content \
+     FROM json_each(?) AS w LEFT JOIN executions AS e ON e.id = w.value;";
+
+/// Where an id comes first, or what it holds.
+struct Taken {
+    row: Result<ExecutionRow, StoreError>,
+    batch: Vec<u8>,
+    content: Vec<u8>,
+}
+
+/// Answers every creation, in order.
+pub(crate) async fn apply(
+    transaction: &mut Transaction<'_>,
+    asked: &[Asked<NewExecution, Created>],
+) -> sqlx::Result<Vec<Result<Created, StoreError>>> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<&str> = asked.iter().map(|asked| asked.question.id.as_str()).collect();
+    transaction.script().sql("SELECT ").sql(row::EXECUTION).sql(", ").sql(EXISTING);
+    transaction.script().bind(serde_json::json!(ids).to_string());
+    let mut taken = HashMap::new();
+    let mut key = 0_i64;
+    for row in transaction.fetch().await? {
+        let (top, id): (i64, String) =
+            (row.try_get(row::EXECUTION_WIDTH)?, row.try_get(row::EXECUTION_WIDTH + 1)?);
+        key = top;
+        if let Some(batch) = row.try_get(row::EXECUTION_WIDTH + 2)? {
+            let content = row.try_get(row::EXECUTION_WIDTH + 3)?;
+            taken.insert(id, Taken { row: row::execution(&row), batch, content });
+        }
+    }
+    let mut new = Vec::new();
+    let mut verdicts = Vec::with_capacity(asked.len());
+    for Asked { question, .. } in asked {
+        let (batch, content) = (question.batch.bytes(), question.content().bytes());
+        let fence = u64::from(question.claim.is_some());
+        verdicts.push(match taken.get(question.id.as_str()) {
+            Some(found) if found.batch == batch && found.content == content => Ok(Created::New { fence }),
+            Some(found) => found.row.clone().map(|row| Created::Exists(Box::new(row))),
+            None => {
+                key += 1;
+                let row = Ok(first_row(question.id.clone(), question));
+                let (batch, content) = (batch.to_vec(), content.to_vec());
+                taken.insert(question.id.as_str().into(), Taken { row, batch, content });
+                new.push((key, question));
+                Ok(Created::New { fence })
+            }
+        });
+    }
+    write(transaction, &new);
+    Ok(verdicts)
+}
+
+fn first_row(id: ExecutionId, new: &NewExecution) -> ExecutionRow {
+    let lease =
+        new.claim.as_ref().map(|(worker, until)| Lease { worker: worker.clone(), fence: 1, until: *until });
+    ExecutionRow {
+        id,
+        flow: new.flow.clone(),
+        input: new.input,
+        status: Status::Running,
+        next: 1,
+        created_at: new.record.at,
+        updated_at: new.record.at,
+        wake_at: None,
+        lease,
+        takeovers: 0,
+    }
+}
+
+fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
+    if new.is_empty() {
+        return;
+    }
+    let script = transaction.script();
+    script.sql(
+        "INSERT INTO executions (key, id, flow, input, status, next, created_at, updated_at, worker, \
+         lease_until, fence, takeovers, seen, due_at, first_batch, first_content, batch, content) VALUES ",
+    );
+    script.rows(new.len(), 18).sql(";");
+    for (key, new) in new {
+        let (batch, content) = (new.batch.bytes().to_vec(), new.content().bytes().to_vec());
+        let (worker, until) = new.claim.clone().unzip();
+        let until = until.map(|until| until.as_micros());
+        script.bind(*key).bind(new.id.as_str()).bind(new.flow.as_str()).bind(new.input.to_string());
+        script.bind(Status::Running.name()).bind(1_i64);
+        script.bind(new.record.at.as_micros()).bind(new.record.at.as_micros());
+        script.bind(worker).bind(until).bind(i64::from(until.is_some())).bind(0_i64).bind(0_i64);
+        script.bind(crate::claim::due_of_lease(until));
+        script.bind(batch.clone()).bind(content.clone()).bind(batch).bind(content);
+    }
+    for (key, new) in new {
+        let record = &new.record;
+        transaction.event(EventRow {
+            execution: *key,
+            sequence: integer(record.sequence),
+            kind: record.kind.as_str().into(),
+            at: record.at.as_micros(),
+            schema: record.schema.into(),
+            payload: record.payload.as_str().into(),
+            meta: record.meta.as_str().into(),
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! Everything that only reads, each in one statement, and so from one moment of the file.
+//! Not the checks of an append: those read inside its transaction.
+
+use loom_runtime::{
+    kernel::{ExecutionId, FrameId, Record},
+    ports::{
+        ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter, StoreError, WorkerId,
+    },
+};
+use sqlx::{Row, SqlitePool, sqlite::SqliteRow};
+
+use crate::{
+    claim, error,
+    row::{self, Reader},
+    script::{Script, integer},
+};
+
+async fn fetch(script: Script, readers: &SqlitePool) -> Result<Vec<SqliteRow>, StoreError> {
+    script.fetch(readers).await.map_err(|error| match error {
+        sqlx::Error::PoolClosed => error::closed(),
+        error => error::unavailable(&error),
+    })
+}
+
+pub(crate) async fn records(
+    readers: &SqlitePool,
+    execution: &ExecutionId,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<Record>, StoreError> {
+    let mut script = Script::default();
+    script.sql(
+        "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta FROM executions AS e \
+         LEFT JOIN events AS v ON v.execution = e.key AND v.sequence >= ? \
+         WHERE e.id = ? ORDER BY v.sequence LIMIT ?;",
+    );
+    // At least one row, which tells an empty rest from an unknown execution.
+    script.bind(integer(from)).bind(execution.as_str()).bind(integer(limit.max(1) as u64));
+    let rows = fetch(script, readers).await?;
+    let Some(first) = rows.first() else { return Err(StoreError::Unknown(execution.clone())) };
+    let next = Reader::new(first, execution.as_str()).count(0)?;
+    let expected = next.saturating_sub(from).min(limit as u64);
+    let mut records = Vec::with_capacity(rows.len());
+    for row in rows.iter().take(limit) {
+        let read = Reader::new(row, execution.as_str());
+        if read.get::<Option<i64>>(1)?.is_none() {
+            break;
+        }
+        let sequence = read.count(1)?;
+        let due = from + records.len() as u64;
+        if sequence != due {
+            return Err(read.corrupt(&format!("event {sequence} where {due} is expected")));
+        }
+        records.push(Record {
+            sequence,
+            kind: read.get(2)?,
+            at: read.instant(3)?,
+            schema: u16::try_from(read.count(4)?).unwrap_or(u16::MAX),
+            payload: read.get(5)?,
+            meta: read.get(6)?,
+        });
+    }
+    if records.len() as u64 != expected {
+        let found = from + records.len() as u64;
+        let fault = format!("its log ends before event {found}, its row says {next}");
+        return Err(row::corrupt(execution.as_str(), &fault));
+    }
+    Ok(records)
+}
+
+pub(crate) async fn execution(
+    readers: &SqlitePool,
+    execution: &ExecutionId,
+) -> Result<Option<ExecutionRow>, StoreError> {
+    let mut script = Script::default();
+    script.sql("SELECT ").sql(row::EXECUTION).sql(" FROM executions AS e WHERE e.id = ?;");
+    script.bind(execution.as_str());
+    fetch(script, readers).await?.first().map(row::execution).transpose()
+}
+
+pub(crate) async fn list(readers: &SqlitePool, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
+    let mut script = Script::default();
+    script.sql("SELECT ").sql(row::EXECUTION).sql(" FROM executions AS e WHERE true");
+    if !filter.statuses.is_empty() {
+        let names: Vec<&str> = filter.statuses.iter().map(|status| status.name()).collect();
+        script.sql(" AND e.status IN (SELECT value FROM json_each(?))");
+        script.bind(serde_json::json!(names).to_string());
+    }
+    if let Some(flow) = &filter.flow {
+        script.sql(" AND e.flow = ?").bind(flow.as_str());
+    }
+    if let Some(after) = &filter.after {
+        script.sql(" AND e.id > ?").bind(after.as_str());
+    }
+    let limit = if filter.limit == 0 { -1 } else { integer(filter.limit as u64) };
+    script.sql(" ORDER BY e.id LIMIT ?;").bind(limit);
+    Ok(row::readable(fetch(script, readers).await?.iter().map(row::execution)))
+}
+
+/// Whether a claim would find anything, as far as one look can tell.
+pub(crate) async fn anything_due(readers: &SqlitePool, request: &ClaimRequest) -> Result<bool, StoreError> {
+    let mut script = Script::default();
+    script.sql("SELECT 1 FROM executions AS e WHERE ");
+    claim::due(&mut script, request);
+    script.sql(" LIMIT 1;");
+    Ok(!fetch(script, readers).await?.is_empty())
+}
+
+pub(crate) async fn inbox_waiting(
+    readers: &SqlitePool,
+    worker: &WorkerId,
+) -> Result<Vec<ExecutionId>, StoreError> {
+    let mut script = Script::default();
+    script.sql(
+        "SELECT e.id FROM executions AS e WHERE e.worker = ? AND EXISTS \
+         (SELECT 1 FROM inbox AS i WHERE i.execution = e.key AND i.consumed = 0) ORDER BY e.id;",
+    );
+    script.bind(worker.as_str());
+    Ok(row::readable(fetch(script, readers).await?.iter().map(id)))
+}
+
+pub(crate) async fn pending(
+    readers: &SqlitePool,
+    execution: &ExecutionId,
+    after: InboxId,
+) -> Result<Vec<InboxItem>, StoreError> {
+    let mut script = Script::default();
+    script.sql(
+        "SELECT i.id, i.item_key, i.kind, i.payload, i.at FROM executions AS e \
+         JOIN inbox AS i ON i.execution = e.key WHERE e.id = ? AND i.consumed = 0 AND i.id > ? ORDER BY i.id;",
+    );
+    script.bind(execution.as_str()).bind(integer(after));
+    let items = fetch(script, readers).await?;
+    let item = |row| {
+        let read = Reader::new(row, execution.as_str());
+        Ok(InboxItem {
+            id: read.count(0)?,
+            key: read.get(1)?,
+            kind: read.get(2)?,
+            payload: read.get(3)?,
+            at: read.instant(4)?,
+        })
+    };
+    items.iter().map(item).collect()
+}
+
+pub(crate) async fn gates(
+    readers: &SqlitePool,
+    execution: Option<&ExecutionId>,
+) -> Result<Vec<GateRow>, StoreError> {
+    let mut script = Script::default();
+    script.sql(
+        "SELECT e.id, g.frame, g.gate, g.schema, g.opened_at, g.expires_at, g.state \
+         FROM gates AS g JOIN executions AS e ON e.key = g.execution WHERE ",
+    );
+    match execution {
+        Some(execution) => script.sql("e.id = ? ORDER BY g.key;").bind(execution.as_str()),
+        None => script.sql("g.state = 'open' ORDER BY e.id, g.key;"),
+    };
+    let rows = fetch(script, readers).await?;
+    let gates = rows.iter().map(gate);
+    if execution.is_some() { gates.collect() } else { Ok(row::readable(gates)) }
+}
+
+fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
+    let execution = id(row)?;
+    let read = Reader::new(row, execution.as_str());
+    let state: &str = read.get(6)?;
+    Ok(GateRow {
+        frame: FrameId::parsed(read.get(1)?),
+        gate: read.get(2)?,
+        schema: read.get(3)?,
+        opened_at: read.instant(4)?,
+        expires_at: read.maybe_instant(5)?,
+        state: GateState::named(state)
+            .ok_or_else(|| read.corrupt(&format!("{state:?} where the state of a gate is expected")))?,
+        execution: execution.clone(),
+    })
+}
+
+/// Column 0, an id.
+fn id(row: &SqliteRow) -> Result<ExecutionId, StoreError> {
+    let name: &str = row.try_get(0).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+    name.parse().map_err(|error| row::corrupt(name, &format!("{error}")))
+}

@@ -1,0 +1,88 @@
+//! The tables, as numbered migrations.
+//! Not the queries: each lives beside the code that binds it.
+
+use sqlx::{
+    SqlSafeStr,
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
+    sqlite::SqliteConnection,
+};
+
+/// The version that this build writes: that of the last migration.
+pub(crate) const VERSION: i64 = 1;
+
+/// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
+/// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
+/// for byte as given. `executions` keeps no log data, so that the row that every append changes stays narrow.
+const TABLES: &str = "
+CREATE TABLE executions (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    flow TEXT NOT NULL,
+    input TEXT NOT NULL,
+    status TEXT NOT NULL,
+    next INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    wake_at INTEGER,
+    worker TEXT,
+    lease_until INTEGER,
+    fence INTEGER NOT NULL,
+    takeovers INTEGER NOT NULL,
+    seen INTEGER NOT NULL,
+    due_at INTEGER,
+    first_batch BLOB NOT NULL,
+    first_content BLOB NOT NULL,
+    batch BLOB NOT NULL,
+    content BLOB NOT NULL
+) STRICT;
+CREATE INDEX executions_due ON executions (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX executions_worker ON executions (worker) WHERE worker IS NOT NULL;
+
+CREATE TABLE events (
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    sequence INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    schema INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    meta TEXT NOT NULL,
+    PRIMARY KEY (execution, sequence)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    item_key TEXT,
+    kind TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    content BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    consumed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX inbox_keys ON inbox (execution, item_key) WHERE item_key IS NOT NULL;
+CREATE INDEX inbox_pending ON inbox (execution, id) WHERE consumed = 0;
+
+CREATE TABLE gates (
+    key INTEGER PRIMARY KEY,
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    frame TEXT NOT NULL,
+    gate TEXT NOT NULL,
+    schema TEXT NOT NULL,
+    opened_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    state TEXT NOT NULL,
+    UNIQUE (execution, frame)
+) STRICT;
+CREATE INDEX gates_open ON gates (execution) WHERE state = 'open';
+";
+
+/// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
+/// that open a new file at once do not both create the tables.
+pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
+    let tables = TABLES.into_sql_str();
+    let first = Migration::new(VERSION, "tables".into(), MigrationType::Simple, tables, false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    // Its own name: the file may hold the user's tables too, with sqlx's own record of them.
+    migrator.dangerous_set_table_name("loom_migrations");
+    migrator.run_direct(None, connection, false).await
+}

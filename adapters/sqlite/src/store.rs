@@ -1,0 +1,145 @@
+//! The store as its users hold it: every port, by way of the writer or of the readers.
+//! Not the work itself: writes are the writer's, reads are in `read`.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use loom_runtime::{
+    kernel::{ExecutionId, Record, Timestamp},
+    ports::{
+        Append, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow, Inbox, InboxId,
+        InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, StoreError, WorkerId,
+    },
+};
+use sqlx::SqlitePool;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    OpenError, SqliteOptions,
+    append::Transition,
+    claim::{Release, Renewal},
+    error, read,
+    writer::{Asked, Request},
+};
+
+/// A store in one SQLite file. Clones share it; any number of processes may open the same file.
+///
+/// When the last clone is dropped, what was asked before is still written, as long as the runtime lives;
+/// [`close`](Self::close) waits for that.
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    requests: mpsc::Sender<Request>,
+    readers: SqlitePool,
+}
+
+impl Sqlite {
+    /// Opens a file with the default options, and creates it if it is missing.
+    ///
+    /// # Errors
+    /// [`OpenError`] says what is wrong with the file and what to do.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::options().open(path).await
+    }
+
+    /// Options, to open a file otherwise.
+    pub fn options() -> SqliteOptions {
+        SqliteOptions::default()
+    }
+
+    pub(crate) fn new(requests: mpsc::Sender<Request>, readers: SqlitePool) -> Self {
+        Self { requests, readers }
+    }
+
+    /// Writes what was asked, by every clone, and closes the file. Later calls fail as unavailable.
+    pub async fn close(self) {
+        self.readers.close().await;
+        let (reply, closed) = oneshot::channel();
+        if self.requests.send(Request::Close(reply)).await.is_ok() {
+            // An error means that the writer is gone already.
+            drop(closed.await);
+        }
+    }
+
+    async fn ask<Q, A>(
+        &self,
+        question: Q,
+        request: impl FnOnce(Asked<Q, A>) -> Request,
+    ) -> Result<A, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.requests.send(request(Asked { question, reply })).await.map_err(|_| error::closed())?;
+        answer.await.map_err(|_| error::closed())?
+    }
+}
+
+#[async_trait]
+impl EventStore for Sqlite {
+    async fn create(&self, new: NewExecution) -> Result<Created, StoreError> {
+        self.ask(new, Request::Create).await
+    }
+
+    async fn append(&self, append: &Append) -> Result<(), StoreError> {
+        self.ask(Transition::new(append), Request::Append).await
+    }
+
+    async fn read(
+        &self,
+        execution: &ExecutionId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        read::records(&self.readers, execution, from, limit).await
+    }
+
+    async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
+        read::execution(&self.readers, execution).await
+    }
+
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
+        read::list(&self.readers, filter).await
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Sqlite {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        // Workers ask all the time and mostly in vain: that must not take the write lock.
+        if request.limit == 0 || !read::anything_due(&self.readers, request).await? {
+            return Ok(Vec::new());
+        }
+        self.ask(request.clone(), Request::Claim).await
+    }
+
+    async fn renew(
+        &self,
+        worker: &WorkerId,
+        until: Timestamp,
+    ) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
+        self.ask(Renewal { worker: worker.clone(), until }, Request::Renew).await
+    }
+
+    async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError> {
+        self.ask(Release { execution: execution.clone(), fence }, Request::Release).await
+    }
+
+    async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
+        read::inbox_waiting(&self.readers, worker).await
+    }
+}
+
+#[async_trait]
+impl Inbox for Sqlite {
+    async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
+        self.ask(item, Request::Post).await
+    }
+
+    async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
+        read::pending(&self.readers, execution, after).await
+    }
+}
+
+#[async_trait]
+impl GateIndex for Sqlite {
+    async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
+        read::gates(&self.readers, execution).await
+    }
+}

@@ -1,0 +1,259 @@
+//! The one task that writes: it puts whatever waits into one transaction, and answers after the commit.
+//! Not the rules of any port: each kind of question has its own file.
+
+use std::time::{Duration, Instant};
+
+use loom_runtime::{
+    kernel::ExecutionId,
+    ports::{ClaimRequest, Claimed, Created, NewExecution, NewItem, Posted, StoreError},
+};
+use sqlx::{
+    ConnectOptions, Connection,
+    sqlite::{SqliteConnectOptions, SqliteConnection},
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    append::{self, Transition},
+    claim::{self, Release, Renewal},
+    create, error, post, row,
+    script::Transaction,
+};
+
+/// Questions that may wait before callers have to.
+pub(crate) const QUEUE: usize = 1_024;
+/// Questions in one transaction.
+const GROUP: usize = 512;
+/// Events in one transaction, from which on it takes no further question.
+const GROUP_EVENTS: usize = 4_096;
+
+/// A question, and where its answer goes.
+pub(crate) struct Asked<Q, A> {
+    pub(crate) question: Q,
+    pub(crate) reply: oneshot::Sender<Result<A, StoreError>>,
+}
+
+/// What the writer is asked.
+pub(crate) enum Request {
+    Create(Asked<NewExecution, Created>),
+    Append(Asked<Transition, ()>),
+    Post(Asked<NewItem, Posted>),
+    Claim(Asked<ClaimRequest, Vec<Claimed>>),
+    Renew(Asked<Renewal, Vec<(ExecutionId, u64)>>),
+    Release(Asked<Release, ()>),
+    /// Take no more, write what waits, close the file, then answer.
+    Close(oneshot::Sender<()>),
+}
+
+/// Questions of one transaction, by kind. They were asked at the same time, so the order of kinds is free;
+/// within a kind it is that of asking.
+#[derive(Default)]
+struct Group {
+    creates: Vec<Asked<NewExecution, Created>>,
+    posts: Vec<Asked<NewItem, Posted>>,
+    appends: Vec<Asked<Transition, ()>>,
+    renewals: Vec<Asked<Renewal, Vec<(ExecutionId, u64)>>>,
+    releases: Vec<Asked<Release, ()>>,
+    claims: Vec<Asked<ClaimRequest, Vec<Claimed>>>,
+    closing: Vec<oneshot::Sender<()>>,
+    events: usize,
+}
+
+type Answers<A> = Vec<Result<A, StoreError>>;
+
+/// The answers to a group, by kind and in order.
+struct Verdicts {
+    creates: Answers<Created>,
+    posts: Answers<Posted>,
+    appends: Answers<()>,
+    renewals: Answers<Vec<(ExecutionId, u64)>>,
+    releases: Answers<()>,
+    claims: Answers<Vec<Claimed>>,
+}
+
+/// The writing end of a file.
+pub(crate) struct Writer {
+    options: SqliteConnectOptions,
+    /// How long another process may hold the lock.
+    patience: Duration,
+    /// None after a failure: the next group connects anew, which ends whatever was left open.
+    connection: Option<SqliteConnection>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        options: SqliteConnectOptions,
+        patience: Duration,
+        connection: SqliteConnection,
+    ) -> Self {
+        Self { options, patience, connection: Some(connection) }
+    }
+
+    /// Writes until every handle is gone or one asks to close, and then what still waits.
+    pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let mut closing = Vec::new();
+        while let Some(first) = requests.recv().await {
+            // Whoever was answered by the last commit gets to ask again before the next one starts.
+            tokio::task::yield_now().await;
+            let mut group = Group::default();
+            group.take(first);
+            while group.has_room()
+                && let Ok(next) = requests.try_recv()
+            {
+                group.take(next);
+            }
+            if !group.closing.is_empty() {
+                requests.close();
+                closing.append(&mut group.closing);
+            }
+            self.write(group).await;
+        }
+        if let Some(connection) = self.connection
+            && let Err(error) = connection.close().await
+        {
+            tracing::warn!(%error, "the file was not closed cleanly; nothing is lost");
+        }
+        for reply in closing {
+            // Whoever asked may have gone.
+            let _ = reply.send(());
+        }
+    }
+
+    async fn write(&mut self, group: Group) {
+        if group.len() == 0 {
+            return;
+        }
+        match self.attempt(&group).await {
+            Ok(verdicts) => group.answer(verdicts),
+            // One damaged execution must not fail the others: find it by writing each alone.
+            Err(error) if group.len() > 1 && error::is_of_data(&error) => {
+                for single in group.split() {
+                    match self.attempt(&single).await {
+                        Ok(verdicts) => single.answer(verdicts),
+                        Err(error) => single.refuse(&error),
+                    }
+                }
+            }
+            Err(error) => group.refuse(&error),
+        }
+    }
+
+    /// Writes a group, as often as it takes while another process holds the lock.
+    async fn attempt(&mut self, group: &Group) -> sqlx::Result<Verdicts> {
+        let started = Instant::now();
+        loop {
+            let mut connection = match self.connection.take() {
+                Some(connection) => connection,
+                None => self.options.connect().await?,
+            };
+            match group.write(&mut connection).await {
+                Ok(verdicts) => {
+                    self.connection = Some(connection);
+                    return Ok(verdicts);
+                }
+                // Only taking the lock reports busy, so there is no transaction to end. SQLite itself has
+                // waited for some milliseconds.
+                Err(error) if error::is_busy(&error) && started.elapsed() < self.patience => {
+                    self.connection = Some(connection);
+                }
+                Err(error) => {
+                    // Dropping the connection rolls back.
+                    if let Err(error) = connection.close().await {
+                        tracing::warn!(%error, "a failed connection was not closed cleanly");
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+impl Group {
+    fn take(&mut self, request: Request) {
+        match request {
+            Request::Create(asked) => self.creates.push(asked),
+            Request::Append(asked) => {
+                self.events += asked.question.len();
+                self.appends.push(asked);
+            }
+            Request::Post(asked) => self.posts.push(asked),
+            Request::Claim(asked) => self.claims.push(asked),
+            Request::Renew(asked) => self.renewals.push(asked),
+            Request::Release(asked) => self.releases.push(asked),
+            Request::Close(reply) => self.closing.push(reply),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.len() < GROUP && self.events < GROUP_EVENTS
+    }
+
+    fn len(&self) -> usize {
+        self.creates.len()
+            + self.posts.len()
+            + self.appends.len()
+            + self.renewals.len()
+            + self.releases.len()
+            + self.claims.len()
+    }
+
+    async fn write(&self, connection: &mut SqliteConnection) -> sqlx::Result<Verdicts> {
+        let mut transaction = Transaction::begin(connection);
+        let verdicts = Verdicts {
+            creates: create::apply(&mut transaction, &self.creates).await?,
+            posts: post::apply(&mut transaction, &self.posts).await?,
+            appends: append::apply(&mut transaction, &self.appends).await?,
+            renewals: claim::renew(&mut transaction, &self.renewals).await?,
+            releases: claim::release(&mut transaction, &self.releases),
+            claims: claim::claim(&mut transaction, &self.claims).await?,
+        };
+        transaction.commit().await?;
+        Ok(verdicts)
+    }
+
+    fn answer(self, verdicts: Verdicts) {
+        // A caller that has gone needs no answer: the batch id will tell it, should it ask again.
+        fn send<Q, A>(asked: Vec<Asked<Q, A>>, answers: Answers<A>) {
+            asked.into_iter().zip(answers).for_each(|(asked, answer)| drop(asked.reply.send(answer)));
+        }
+        send(self.creates, verdicts.creates);
+        send(self.posts, verdicts.posts);
+        send(self.appends, verdicts.appends);
+        send(self.renewals, verdicts.renewals);
+        send(self.releases, verdicts.releases);
+        send(self.claims, verdicts.claims);
+    }
+
+    fn refuse(self, error: &sqlx::Error) {
+        fn send<Q, A>(asked: Vec<Asked<Q, A>>, refusal: impl Fn(&Q) -> StoreError) {
+            for Asked { question, reply } in asked {
+                drop(reply.send(Err(refusal(&question))));
+            }
+        }
+        let of = |execution: &ExecutionId| match error::is_of_data(error) {
+            true => row::corrupt(execution.as_str(), &error.to_string()),
+            false => error::unavailable(error),
+        };
+        send(self.creates, |new| of(&new.id));
+        send(self.posts, |item| of(&item.execution));
+        send(self.appends, |transition| of(&transition.execution));
+        send(self.renewals, |_| error::unavailable(error));
+        send(self.releases, |release| of(&release.execution));
+        send(self.claims, |_| error::unavailable(error));
+    }
+
+    fn split(self) -> impl Iterator<Item = Self> {
+        let creates = self.creates.into_iter().map(Request::Create);
+        let posts = self.posts.into_iter().map(Request::Post);
+        let appends = self.appends.into_iter().map(Request::Append);
+        let renewals = self.renewals.into_iter().map(Request::Renew);
+        let releases = self.releases.into_iter().map(Request::Release);
+        let claims = self.claims.into_iter().map(Request::Claim);
+        let all = creates.chain(posts).chain(appends).chain(renewals).chain(releases).chain(claims);
+        all.map(|request| {
+            let mut single = Self::default();
+            single.take(request);
+            single
+        })
+    }
+}

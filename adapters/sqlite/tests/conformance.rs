@@ -1,0 +1,6 @@
+//! The SQLite store against the conformance kit.
+//! Not what is SQLite's own: files, locks and processes are in the other tests.
+
+mod files;
+
+loom_runtime::store_conformance!(async || files::open(&files::fresh()).await);

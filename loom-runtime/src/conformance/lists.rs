@@ -1,0 +1,72 @@
+//! What a store owes to lists of executions: order, pages, filters.
+//! Not full text, not analytics.
+#![allow(missing_docs, reason = "a case is named after what it shows")]
+
+use kernel::Status;
+
+use super::{Shared, fixture::*};
+use crate::ports::{ListFilter, NewExecution};
+
+async fn names(store: &Shared, filter: ListFilter) -> Vec<String> {
+    let rows = store.list(&filter).await.expect("list");
+    rows.iter().map(|row| row.id.to_string()).collect()
+}
+
+pub async fn pages_come_in_byte_order(store: Shared) {
+    // Neither a language's order nor the order of creation.
+    let sorted =
+        ["!", "10", "9", "A", "B", "Z", "_", "a", "a-1", "a.1", "a0", "aB", "a~1", "b", "order-7", "~x"]
+            .into_iter()
+            .filter(|name| name.parse::<kernel::ExecutionId>().is_ok())
+            .collect::<Vec<_>>();
+    for name in sorted.iter().rev() {
+        store.create(new(name)).await.expect("created");
+    }
+    assert_eq!(names(&store, ListFilter::default()).await, sorted);
+    for limit in [1, 4, 100] {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page = names(&store, ListFilter { after, limit, ..ListFilter::default() }).await;
+            assert!(page.len() <= limit);
+            let Some(last) = page.last() else { break };
+            after = Some(id(last));
+            all.extend(page);
+        }
+        assert_eq!(all, sorted, "pages of {limit}");
+    }
+    let between = ListFilter { after: Some(id("a1")), limit: 1, ..ListFilter::default() };
+    assert_eq!(names(&store, between).await, ["aB"], "after an id that does not exist");
+}
+
+pub async fn filters_combine(store: Shared) {
+    for (n, status) in Status::ALL.into_iter().cycle().take(12).enumerate() {
+        let flow = if n < 6 { "tea" } else { "Tea" };
+        let mut owner =
+            Owner::of(&store, NewExecution { flow: flow.into(), ..new(&format!("e{n:02}")) }).await;
+        if status != Status::Running {
+            owner.close(status, None, 0).await;
+        }
+    }
+    let everything = ListFilter::default();
+    assert_eq!(names(&store, everything.clone()).await.len(), 12);
+    for (n, status) in Status::ALL.into_iter().enumerate() {
+        let only = ListFilter { statuses: vec![status], ..everything.clone() };
+        assert_eq!(names(&store, only.clone()).await, [format!("e{n:02}"), format!("e{:02}", n + 6)]);
+        let tea = ListFilter { flow: Some("tea".into()), ..only.clone() };
+        assert_eq!(names(&store, tea).await, [format!("e{n:02}")]);
+        let after = ListFilter { after: Some(id(&format!("e{n:02}"))), ..only };
+        assert_eq!(names(&store, after).await, [format!("e{:02}", n + 6)]);
+    }
+    let two = ListFilter { statuses: vec![Status::Parked, Status::Failed], limit: 3, ..everything.clone() };
+    assert_eq!(names(&store, two).await, ["e02", "e04", "e08"]);
+    let nothing = ListFilter { flow: Some("te".into()), ..everything };
+    assert!(names(&store, nothing).await.is_empty());
+}
+
+pub async fn rows_follow_their_executions(store: Shared) {
+    Owner::create(&store, "a").await.append(4).await;
+    Owner::create(&store, "b").await.close(Status::Suspended, Some(300), 0).await;
+    let rows = store.list(&ListFilter::default()).await.expect("list");
+    assert_eq!(rows, [row(&store, "a").await, row(&store, "b").await]);
+    assert_eq!((rows[0].next, rows[1].wake_at), (5, Some(at(300))));
+}

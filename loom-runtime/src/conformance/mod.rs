@@ -1,0 +1,184 @@
+//! The conformance kit: what every store owes, as tests that one line runs against one store.
+//! Not the tests of what is a store's own: files, connections, crashes of its processes.
+//!
+//! A crate with a store turns on the feature `conformance` of this one for its tests, and writes
+//!
+//! ```
+//! # #[cfg(test)] mod conformance {
+//! loom_runtime::store_conformance!(async || loom_runtime::Memory::new());
+//! # }
+//! ```
+//!
+//! What is given is called once per case and returns a store that holds nothing. Each case is a test of its
+//! own, named after what it shows (a name that begins with `b` and a number is that of a failure seen in
+//! other engines), on a multi-threaded runtime of its own.
+//!
+//! # Writing a store
+//!
+//! Read [`ports`](crate::ports) for what is kept. Then:
+//!
+//! - One [`append`](crate::ports::EventStore::append) is one transaction, and its checks read inside it.
+//! - Keep each execution's last batch id with [`Append::content`](crate::ports::Append::content), and the
+//!   batch that created it with [`NewExecution::content`](crate::ports::NewExecution::content).
+//! - Keep the newest fence apart from the lease: it must outlive it.
+//! - Refuse duplicate sequences by a unique key too. It never fires while the checks are right.
+//! - Payloads are bytes. A column type that re-orders keys or cuts numbers loses them.
+//! - Compare ids by their bytes; a collation of a language does not.
+//! - Answer [`Unavailable`](crate::ports::StoreError::Unavailable) whenever it is not known whether a write
+//!   happened: the same batch comes again.
+//! - What cannot be read is [`Corrupt`](crate::ports::StoreError::Corrupt), naming the execution, and hides
+//!   no other.
+
+use std::sync::Arc;
+
+use crate::ports::Store;
+
+mod fixture;
+pub mod gates;
+pub mod inbox;
+pub mod leases;
+pub mod lists;
+pub mod logs;
+pub mod races;
+
+/// A store under test.
+pub type Shared = Arc<dyn Store>;
+
+/// Opens a store and runs one case against it, on a runtime with two threads.
+pub fn run<S: Store>(open: impl AsyncFnOnce() -> S, case: impl AsyncFnOnce(Shared)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime starts");
+    runtime.block_on(async { case(Arc::new(open().await)).await });
+}
+
+/// Expands to one test per case of the kit. Takes an async closure, or the path of an async function, that
+/// returns a fresh store: see [`conformance`](crate::conformance).
+#[macro_export]
+macro_rules! store_conformance {
+    ($open:expr) => {
+        $crate::store_conformance! { @cases $open;
+            logs {
+                a_new_execution_reads_back
+                an_execution_without_a_claim_has_no_owner
+                a_lost_creation_is_recognised
+                a_creation_of_a_taken_id_writes_nothing
+                b29_lost_acknowledgement_is_recognised
+                b29_a_retried_close_is_recognised
+                a_batch_with_other_content_is_refused
+                only_the_last_batch_counts_as_a_retry
+                a_wrong_sequence_conflicts
+                records_with_a_gap_conflict
+                b31_a_stale_fence_is_refused
+                without_a_lease_every_fence_is_stale
+                an_expired_lease_still_appends
+                checks_come_in_the_documented_order
+                b35_a_refused_transition_leaves_nothing
+                b35_a_transition_changes_everything_at_once
+                b30_an_ended_execution_stays_as_it_ended
+                b37_sequences_go_on_after_a_close
+                b40_paging_reads_every_event_once
+                reading_past_the_end_is_empty
+                b93_every_event_kind_round_trips
+                payloads_are_kept_byte_for_byte
+                a_large_payload_round_trips
+                a_large_batch_round_trips
+            }
+            lists {
+                pages_come_in_byte_order
+                filters_combine
+                rows_follow_their_executions
+            }
+            leases {
+                an_unowned_execution_is_due
+                a_lease_holds_to_its_last_instant
+                a_suspended_execution_is_due_when_its_time_comes
+                a_suspended_execution_is_due_when_called
+                what_was_seen_does_not_wake
+                a_parked_execution_waits_to_be_called
+                an_ended_execution_is_never_due
+                the_oldest_is_claimed_first
+                a_limit_bounds_a_claim
+                a_claim_keeps_to_its_flows
+                a_claim_of_one_execution_takes_no_other
+                a_release_hands_back_at_once
+                a_stale_release_changes_nothing
+                renewal_extends_what_is_held
+                renewal_spares_what_was_lost
+                b44_take_overs_count_until_progress
+                fences_never_shrink
+                claimed_rows_are_stored_rows
+            }
+            inbox {
+                items_wait_in_order
+                b49_items_posted_before_the_wait_are_kept
+                a_key_is_used_once
+                a_key_stays_used_after_its_item_was_consumed
+                keys_are_compared_exactly
+                posts_without_a_key_never_collide
+                an_unknown_execution_takes_no_post
+                an_ended_execution_takes_no_post
+                a_used_key_is_recognised_after_the_end
+                b45_consumption_and_events_are_one_transition
+                consumption_is_of_the_own_inbox_only
+                an_unread_item_refuses_a_close
+                what_a_close_consumes_does_not_refuse_it
+                owners_see_who_waits
+            }
+            gates {
+                an_opened_gate_is_listed
+                a_gate_ends_once
+                an_ending_abandons_what_is_open
+                changes_apply_in_order
+                open_gates_come_in_order
+                a_frame_opens_one_gate
+            }
+            races {
+                b88_fifty_concurrent_creates_give_one
+                b36_fifty_executions_at_once_lose_nothing
+                b36_fifty_appends_for_one_sequence_give_one
+                b26_of_two_owners_one_proceeds
+                b28_a_loser_never_appends_again
+                a_refusal_disturbs_no_other
+                two_claimers_never_share
+                fifty_posts_with_one_key_give_one
+                fifty_posts_keep_an_order
+                b52_no_post_is_lost_to_a_close
+                readers_never_see_half_a_transition
+            }
+        }
+    };
+    (@cases $open:expr; $($module:ident { $($case:ident)* })*) => {
+        $($(
+            #[test]
+            fn $case() {
+                $crate::conformance::run($open, $crate::conformance::$module::$case);
+            }
+        )*)*
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    /// A case that the macro does not name would never run.
+    #[test]
+    fn the_macro_names_every_case() {
+        let kit = include_str!("mod.rs");
+        let cases = [
+            include_str!("gates.rs"),
+            include_str!("inbox.rs"),
+            include_str!("leases.rs"),
+            include_str!("lists.rs"),
+            include_str!("logs.rs"),
+            include_str!("races.rs"),
+        ];
+        let mut count = 0;
+        for line in cases.iter().flat_map(|file| file.lines()) {
+            if let Some(rest) = line.strip_prefix("pub async fn ") {
+                let name = rest.split('(').next().unwrap_or_default();
+                assert!(kit.lines().any(|line| line.trim() == name), "`{name}` is not in the macro");
+                count += 1;
+            }
+        }
+        assert!(count > 70, "{count} cases");
+    }
+}
