@@ -19,6 +19,12 @@ impl<T> Checked<T> {
     }
 }
 
+/// A model that broke rules, with its errors as tokens.
+pub(crate) struct Faulty<T> {
+    pub(crate) model: T,
+    pub(crate) errors: TokenStream,
+}
+
 /// The errors of one item. Dropping it without asking for them is a bug of ours, and panics.
 #[derive(Debug)]
 pub(crate) struct Diagnostics {
@@ -57,13 +63,14 @@ impl Diagnostics {
     }
 
     /// Ends the collection: the model is sealed when nothing was reported, else it comes back with
-    /// the errors as tokens.
-    pub(crate) fn seal<T>(mut self, model: T) -> Result<Checked<T>, (T, TokenStream)> {
+    /// the errors.
+    pub(crate) fn seal<T>(mut self, model: T) -> Result<Checked<T>, Box<Faulty<T>>> {
         self.asked = true;
         if self.errors.is_empty() {
             return Ok(Checked(model));
         }
-        Err((model, self.errors.iter().map(syn::Error::to_compile_error).collect()))
+        let errors = self.errors.iter().map(syn::Error::to_compile_error).collect();
+        Err(Box::new(Faulty { model, errors }))
     }
 }
 

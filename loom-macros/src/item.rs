@@ -176,7 +176,10 @@ pub(crate) fn unparsed(item: TokenStream, error: syn::Error, mut diagnostics: Di
     diagnostics.syntax(error);
     match diagnostics.seal(item) {
         Ok(sealed) => sealed.into_inner(),
-        Err((item, errors)) => quote!(#errors #item),
+        Err(faulty) => {
+            let (item, errors) = (faulty.model, faulty.errors);
+            quote!(#errors #item)
+        }
     }
 }
 

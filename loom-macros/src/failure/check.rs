@@ -1,10 +1,9 @@
 //! The rules of `#[derive(Failure)]`, L0301 to L0305. Nothing is built here.
 
-use proc_macro2::TokenStream;
 use syn::{Fields, Ident};
 
 use crate::codes;
-use crate::diagnostics::{Checked, Diagnostics};
+use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item::line_of;
 
 use super::model::{Failure, Variant};
@@ -13,7 +12,7 @@ use super::model::{Failure, Variant};
 pub(crate) fn check(
     failure: Failure,
     mut diagnostics: Diagnostics,
-) -> Result<Checked<Failure>, (Failure, TokenStream)> {
+) -> Result<Checked<Failure>, Box<Faulty<Failure>>> {
     match failure.not_an_enum {
         Some(keyword) => diagnostics.report(
             codes::FAILURE_NOT_ENUM,

@@ -35,8 +35,8 @@ pub(crate) fn failure(item: TokenStream) -> TokenStream {
     let name = parsed.ident.clone();
     let tokens = match check::check(model::Failure::new(parsed), diagnostics) {
         Ok(checked) => expand::expand(checked),
-        Err((model, errors)) => {
-            let stub = expand::stub(&model);
+        Err(faulty) => {
+            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
             quote!(#errors #stub)
         }
     };

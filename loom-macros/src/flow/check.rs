@@ -1,19 +1,18 @@
 //! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, and those of its body, which
 //! `body/rules.rs` holds. Nothing is built here.
 
-use proc_macro2::TokenStream;
 use syn::{FnArg, Type};
 
 use crate::arguments;
 use crate::codes;
-use crate::diagnostics::{Checked, Diagnostics};
+use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item;
 use crate::names;
 
 use super::model::{Flow, Kind};
 
 /// Applies every rule.
-pub(crate) fn check(flow: Flow, mut diagnostics: Diagnostics) -> Result<Checked<Flow>, (Flow, TokenStream)> {
+pub(crate) fn check(flow: Flow, mut diagnostics: Diagnostics) -> Result<Checked<Flow>, Box<Faulty<Flow>>> {
     signature(&flow, &mut diagnostics);
     parameters(&flow, &mut diagnostics);
     result(&flow, &mut diagnostics);

@@ -37,8 +37,8 @@ pub(crate) fn flow(args: TokenStream, item: TokenStream) -> TokenStream {
     let name = model.item.sig.ident.clone();
     let tokens = match check::check(model, diagnostics) {
         Ok(checked) => expand::expand(checked),
-        Err((model, errors)) => {
-            let stub = expand::stub(&model);
+        Err(faulty) => {
+            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
             quote!(#errors #stub)
         }
     };

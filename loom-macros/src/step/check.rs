@@ -1,12 +1,11 @@
 //! The rules of `#[step]`, L0101 to L0111. Nothing is built here: the model goes on as it came,
 //! sealed or with its errors.
 
-use proc_macro2::TokenStream;
 use syn::{FnArg, GenericParam, Type};
 
 use crate::arguments;
 use crate::codes;
-use crate::diagnostics::{Checked, Diagnostics};
+use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item;
 use crate::names;
 
@@ -14,7 +13,7 @@ use super::model::{Delivery, Step, StepParam};
 use super::parse::RetryArgs;
 
 /// Applies every rule.
-pub(crate) fn check(step: Step, mut diagnostics: Diagnostics) -> Result<Checked<Step>, (Step, TokenStream)> {
+pub(crate) fn check(step: Step, mut diagnostics: Diagnostics) -> Result<Checked<Step>, Box<Faulty<Step>>> {
     signature(&step, &mut diagnostics);
     for param in &step.params {
         parameter(param, &mut diagnostics);

@@ -36,8 +36,8 @@ pub(crate) fn step(args: TokenStream, item: TokenStream) -> TokenStream {
     let name = model.item.sig.ident.clone();
     let tokens = match check::check(model, diagnostics) {
         Ok(checked) => expand::expand(checked),
-        Err((model, errors)) => {
-            let stub = expand::stub(&model);
+        Err(faulty) => {
+            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
             quote::quote!(#errors #stub)
         }
     };
