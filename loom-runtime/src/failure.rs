@@ -42,7 +42,6 @@ pub struct Error {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     permanent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
     engine: Option<EffectError>,
 }
 

@@ -61,6 +61,14 @@ fn implementation(failure: &Failure, methods: &TokenStream) -> TokenStream {
         impl #generics #runtime::Failure for #ident #arguments #where_clause {
             #methods
         }
+
+        // For `?` on what the engine itself reports, `ctx.suspend(..).await?` above all.
+        #[automatically_derived]
+        impl #generics ::core::convert::From<#runtime::EffectError> for #ident #arguments #where_clause {
+            fn from(error: #runtime::EffectError) -> Self {
+                <Self as #runtime::Failure>::from_engine(error)
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::Payload;
 /// What the engine itself has to report about a step or a wait, in place of the step's own error.
 ///
 /// `#[derive(Failure)]` puts it into the variant that is marked `#[failure(engine)]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, thiserror::Error)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EffectError {

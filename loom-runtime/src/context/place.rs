@@ -87,7 +87,6 @@ macro_rules! placed {
     };
     (@methods) => {
         /// Names the call itself, in place of what `#[flow]` derived. Needed when a flow has two calls of one name.
-        #[must_use]
         pub fn id(mut self, id: impl Into<std::borrow::Cow<'static, str>>) -> Self {
             self.place.set_id(id);
             self
@@ -95,7 +94,6 @@ macro_rules! placed {
 
         /// Identifies the call within its loop by what it is about, in place of how often the loop has turned:
         /// `ship#sku-7` and not `ship#3`.
-        #[must_use]
         pub fn key(mut self, key: impl std::fmt::Display) -> Self {
             self.place.set_key(key);
             self
