@@ -66,6 +66,8 @@ impl Machine {
             return self.fold_rest(envelope);
         };
         let segment = segment.take();
+        // This owner's clock may be behind the one that wrote the log.
+        self.clock = self.clock.max(envelope.at);
         if let Err(unfoldable) = self.journal.recorded(envelope) {
             self.park(ParkReport::new(Fault::UnreadableLog, unfoldable.to_string()).at(envelope.sequence));
             return Offered::Accepted;

@@ -70,7 +70,8 @@ impl Play {
         let mut machine = Machine::new(config, Box::new(move |cx, input| flow(cx, input)));
         let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
         for event in log {
-            machine.offer(Input::Recorded(event.clone()), now);
+            // This owner's clock is behind all others: that must not matter.
+            machine.offer(Input::Recorded(event.clone()), Timestamp::EPOCH);
         }
         let log = log.to_vec();
         let (running, invoked, revoked, batches) = Default::default();
