@@ -176,18 +176,14 @@ impl Machine {
         let now = self.clock;
         match op {
             Op::Step { step, input, delivery, refuse, .. } => {
-                let input = refuse.is_none().then_some(input);
-                self.start_attempt(StepStarted {
-                    frame: frame.clone(),
-                    step,
-                    attempt: 1,
-                    digest,
-                    input,
-                    delivery,
-                })?;
-                if let Some(error) = refuse {
-                    self.active.remove(&frame);
-                    self.owed.push_back(Owed::Failure(frame, error));
+                let (input, attempt) = (refuse.is_none().then_some(input), 1);
+                let started = StepStarted { frame: frame.clone(), step, attempt, digest, input, delivery };
+                match refuse {
+                    None => self.start_attempt(started)?,
+                    Some(error) => {
+                        self.commit(Event::StepStarted(started))?;
+                        self.owed.push_back(Owed::Failure(frame, error));
+                    }
                 }
             }
             Op::Timer(due) => {
@@ -230,7 +226,8 @@ impl Machine {
             Delivery::AtLeastOnce => self.facts,
             Delivery::AtMostOnce => sequence + 1,
         };
-        self.active.insert(frame, Active { attempt, waits_for: Some(barrier) });
+        self.waiting.insert((barrier, sequence), frame.clone());
+        self.active.insert(frame, Active { attempt, waits_for: Some((barrier, sequence)) });
         Ok(())
     }
 
@@ -243,17 +240,20 @@ impl Machine {
     }
 
     fn abandon(&mut self, frame: FrameId) -> Result<(), ParkReport> {
-        let active = self.active.remove(&frame);
+        let active = self.take_active(&frame);
         let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
         let (attempt, due) = (known.attempt, known.due);
         let at_most_once = matches!(known.kind, FrameKind::Step { delivery: Delivery::AtMostOnce, .. });
-        let held_back = active.as_ref().is_some_and(|a| a.waits_for.is_some());
+        // Handed out, here or by an owner before; neither ended nor doubted since.
+        let may_have_run = known.status == FrameStatus::Open
+            && active.as_ref().is_none_or(|a| a.waits_for.is_none())
+            && self.refusal(&frame).is_none();
         if let Some(due) = due {
             self.dues.remove(&(due, frame.clone()));
         }
         self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) if *of == frame));
         self.commit(Event::StepAbandoned(Abandoned { frame: frame.clone() }))?;
-        if at_most_once && !held_back {
+        if at_most_once && may_have_run {
             self.doubt(frame.clone(), attempt, "abandoned")?;
         }
         if active.is_some_and(|a| a.waits_for.is_none()) {
@@ -290,7 +290,7 @@ impl Machine {
         if !running {
             return Ok(self.late_end(frame, attempt, &end));
         }
-        self.active.remove(frame);
+        self.take_active(frame);
         let (retry, delivery) = self.terms(frame);
         let frame = frame.clone();
         match end {
@@ -365,6 +365,14 @@ impl Machine {
         (retry, recorded)
     }
 
+    /// The limit that forbids the call, if one does.
+    fn refusal(&self, frame: &FrameId) -> Option<EffectError> {
+        match &self.cx.shared.lock().slots.get(frame)?.op {
+            Op::Step { refuse, .. } => refuse.clone(),
+            _ => None,
+        }
+    }
+
     fn tick(&mut self) -> Done {
         let mut fired = Offered::Ignored("nothing is due");
         while matches!(self.phase, Phase::Live)
@@ -430,19 +438,14 @@ impl Machine {
         Ok(Offered::Accepted)
     }
 
-    /// An attempt of an at-most-once step that is on record but was never handed out is not in doubt: it did not
-    /// happen, and is due at once for the next owner.
+    /// An attempt that is on record but was never handed out did not happen: where that counts, it is noted, and
+    /// another is due at once for the next owner.
     fn hand_back(&mut self) -> Done {
         self.held = true;
-        let waiting: Vec<_> = self
-            .active
-            .iter()
-            .filter(|(_, a)| a.waits_for.is_some())
-            .map(|(id, a)| (id.clone(), a.attempt))
-            .collect();
-        for (frame, attempt) in waiting {
-            self.active.remove(&frame);
-            if self.terms(&frame).1 == Delivery::AtMostOnce {
+        for frame in std::mem::take(&mut self.waiting).into_values() {
+            let Some(Active { attempt, .. }) = self.active.remove(&frame) else { continue };
+            let (retry, delivery) = self.terms(&frame);
+            if delivery == Delivery::AtMostOnce || retry.counts_crashes() {
                 let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
                 self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }))?;
             }
@@ -487,6 +490,10 @@ impl Machine {
 
     fn restart_attempt(&mut self, frame: FrameId, attempt: u32) -> Result<(), ParkReport> {
         let (retry, delivery) = self.terms(&frame);
+        if let Some(error) = self.refusal(&frame) {
+            self.owed.push_back(Owed::Failure(frame, error));
+            return Ok(());
+        }
         if delivery == Delivery::AtMostOnce {
             return self.doubt(frame, attempt, "crash");
         }

@@ -216,6 +216,8 @@ pub struct Machine {
     phase: Phase,
     /// Attempts that run, or wait for the log to be durable up to a sequence before they may.
     active: BTreeMap<FrameId, Active>,
+    /// Those that wait, by what for, and in the order in which they were asked for.
+    waiting: BTreeMap<Wait, FrameId>,
     dues: BTreeSet<(Timestamp, FrameId)>,
     early: BTreeMap<FrameId, Early>,
     revoked: VecDeque<(FrameId, u32)>,
@@ -242,8 +244,11 @@ enum Phase {
 struct Active {
     attempt: u32,
     /// Set until the attempt was handed out.
-    waits_for: Option<u64>,
+    waits_for: Option<Wait>,
 }
+
+/// The log must be durable up to here, exclusively; and the sequence of the attempt's start.
+type Wait = (u64, u64);
 
 struct Early {
     answer: Payload,
@@ -266,6 +271,7 @@ impl Machine {
             journal,
             phase: Phase::Replaying(None),
             active: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             dues: BTreeSet::new(),
             early: BTreeMap::new(),
             revoked: VecDeque::new(),
@@ -329,7 +335,7 @@ impl Machine {
 
     /// Whether attempts run that were handed out.
     pub fn has_running(&self) -> bool {
-        self.active.values().any(|active| active.waits_for.is_none())
+        self.active.len() > self.waiting.len()
     }
 
     /// Whether events are not durable yet.
@@ -349,20 +355,20 @@ impl Machine {
 
     /// Whether an attempt waits for the log, or a closing event does.
     fn wants_append(&self) -> bool {
-        let waits = |active: &Active| active.waits_for.is_some_and(|at| at > self.journal.durable());
-        matches!(self.phase, Phase::Closing(_))
-            || self.journal.has_tail() && (self.flush || self.active.values().any(waits))
+        let waits =
+            self.waiting.last_key_value().is_some_and(|((upto, _), _)| *upto > self.journal.durable());
+        matches!(self.phase, Phase::Closing(_)) || self.journal.has_tail() && (self.flush || waits)
     }
 
     fn next_invoke(&mut self) -> Option<Invoke> {
         if self.held || !matches!(self.phase, Phase::Live) {
             return None;
         }
-        let durable = self.journal.durable();
-        let ready = |active: &Active| active.waits_for.is_some_and(|at| at <= durable);
-        let (frame, active) = self.active.iter_mut().find(|(_, active)| ready(active))?;
+        let first = self.waiting.first_entry().filter(|first| first.key().0 <= self.journal.durable())?;
+        let frame = first.remove();
+        let active = self.active.get_mut(&frame)?;
         active.waits_for = None;
-        let (frame, attempt) = (frame.clone(), active.attempt);
+        let attempt = active.attempt;
         let inner = self.cx.shared.lock();
         let Op::Step { step, input, delivery, timeout, .. } = &inner.slots.get(&frame)?.op else {
             return None;
@@ -458,7 +464,17 @@ impl Machine {
         Offered::Accepted
     }
 
+    /// Takes an attempt for over, whether it was handed out or not.
+    fn take_active(&mut self, frame: &FrameId) -> Option<Active> {
+        let active = self.active.remove(frame)?;
+        if let Some(wait) = active.waits_for {
+            self.waiting.remove(&wait);
+        }
+        Some(active)
+    }
+
     fn revoke_all(&mut self) {
+        self.waiting.clear();
         for (frame, active) in std::mem::take(&mut self.active) {
             if active.waits_for.is_none() {
                 self.revoked.push_back((frame, active.attempt));

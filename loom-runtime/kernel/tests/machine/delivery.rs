@@ -7,7 +7,7 @@ use futures_util::{
     future::{join, join_all, join3},
     stream::FuturesUnordered,
 };
-use kernel::Kind;
+
 use serde_json::json;
 
 use crate::*;

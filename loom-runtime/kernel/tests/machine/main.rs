@@ -2,12 +2,17 @@
 //! Not a test of stores or of the runtime's driver: there is no I/O here but reading golden logs.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
+mod attempts;
 mod calls;
 mod delivery;
+mod doubt;
+mod identity;
 mod play;
 mod program;
 mod random;
+mod time;
 mod world;
 
 use calls::*;
+use kernel::Kind;
 use play::*;

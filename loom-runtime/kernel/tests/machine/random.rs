@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::{Event, Kind, State, Status};
+use kernel::{Event, State, Status};
 use proptest::prelude::*;
 
 use crate::{

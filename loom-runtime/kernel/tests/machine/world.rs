@@ -38,7 +38,7 @@ pub(crate) fn fresh() -> u64 {
 
 /// Choices drawn from a seed.
 #[derive(Clone)]
-pub(crate) struct Choices(u64);
+pub(crate) struct Choices(pub(crate) u64);
 
 impl Choices {
     pub(crate) fn below(&mut self, n: usize) -> usize {
