@@ -1,0 +1,15 @@
+//! `ctx.run` takes the call, not what comes of it.
+
+use loom::prelude::*;
+
+#[step]
+async fn charge(order: u32) -> loom::Result<u32> {
+    Ok(order)
+}
+
+#[flow]
+async fn checkout(ctx: Ctx, order: u32) -> loom::Result<u32> {
+    ctx.run(charge(order).await).await
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! `#[step]` belongs on a function.
+
+use loom::prelude::*;
+
+#[step]
+struct Charge;
+
+fn main() {}
