@@ -61,6 +61,18 @@ impl App {
         self.engine.boot();
     }
 
+    /// Takes up this one execution, if it is due, and nothing else that is; answers whether it was.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn take_up(&self, id: &ExecutionId) -> Result<bool, StoreError> {
+        if !self.engine.has_room() {
+            return Ok(false);
+        }
+        self.engine.beat();
+        Ok(self.engine.claim(1, Some(id.clone())).await? > 0)
+    }
+
     /// Stops cleanly: running steps may finish within `grace`, then every execution is handed back, due at once
     /// for any other worker. Nothing is started here any more.
     pub async fn shutdown(&self, grace: Duration) {

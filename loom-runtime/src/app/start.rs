@@ -69,6 +69,18 @@ pub struct StartDynamic {
     flow: String,
     input: Payload,
     id: Option<String>,
+    place: Place,
+}
+
+/// Where a new execution runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Here, by a worker that takes up whatever else is due.
+    Worker,
+    /// Here, by itself.
+    Alone,
+    /// Wherever a worker finds it.
+    Elsewhere,
 }
 
 impl App {
@@ -82,7 +94,7 @@ impl App {
 
     /// Starts a flow by its name. The input is checked against the flow's schema.
     pub fn start_dynamic(&self, flow: impl Into<String>, input: Payload) -> StartDynamic {
-        StartDynamic { app: self.clone(), flow: flow.into(), input, id: None }
+        StartDynamic { app: self.clone(), flow: flow.into(), input, id: None, place: Place::Worker }
     }
 }
 
@@ -100,6 +112,18 @@ impl StartDynamic {
         self.id = Some(id.into());
         self
     }
+
+    /// Runs it here, but takes up nothing else that is due.
+    pub fn alone(mut self) -> Self {
+        self.place = Place::Alone;
+        self
+    }
+
+    /// Only records the start: the next worker that looks runs it.
+    pub fn detached(mut self) -> Self {
+        self.place = Place::Elsewhere;
+        self
+    }
 }
 
 impl<F: Flow> IntoFuture for Start<F> {
@@ -110,7 +134,7 @@ impl<F: Flow> IntoFuture for Start<F> {
         Box::pin(async move {
             let flow = F::DESCRIPTOR.name;
             let input = self.input.map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
-            let id = start(&self.app, flow, input, self.id).await?;
+            let id = start(&self.app, flow, input, self.id, Place::Worker).await?;
             Ok(Handle::new(self.app, id))
         })
     }
@@ -129,12 +153,18 @@ impl IntoFuture for StartDynamic {
             };
             super::answer::fits((flow.input)().as_value(), &self.input)
                 .map_err(|reason| StartError::Input { flow: flow.name.into(), reason })?;
-            start(&self.app, flow.name, self.input, self.id).await
+            start(&self.app, flow.name, self.input, self.id, self.place).await
         })
     }
 }
 
-async fn start(app: &App, flow: &str, input: Payload, id: Option<String>) -> Result<ExecutionId, StartError> {
+async fn start(
+    app: &App,
+    flow: &str,
+    input: Payload,
+    id: Option<String>,
+    place: Place,
+) -> Result<ExecutionId, StartError> {
     let engine = &app.engine;
     if engine.registry.flow(flow).is_none() {
         let known = engine.registry.flows().map(|flow| flow.name).collect::<Vec<_>>().join(", ");
@@ -146,7 +176,11 @@ async fn start(app: &App, flow: &str, input: Payload, id: Option<String>) -> Res
         return Err(StartError::Input { flow: flow.into(), reason });
     }
     let id: ExecutionId = id.unwrap_or_else(|| fresh.to_string()).parse()?;
-    engine.boot();
+    match place {
+        Place::Worker => engine.boot(),
+        Place::Alone => engine.beat(),
+        Place::Elsewhere => {}
+    }
     let digest = input.digest();
     let started = Started {
         flow: flow.into(),
@@ -160,7 +194,8 @@ async fn start(app: &App, flow: &str, input: Payload, id: Option<String>) -> Res
     let envelope = Envelope { execution: id.clone(), sequence: 0, at, event, meta: Meta::default() };
     let record = envelope.encode().map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
     let batch = Digest::of(fresh.as_bytes());
-    let claim = engine.has_room().then(|| (engine.worker.clone(), engine.lease_end()));
+    let here = place != Place::Elsewhere && engine.has_room();
+    let claim = here.then(|| (engine.worker.clone(), engine.lease_end()));
     let claimed = claim.is_some();
     let new = NewExecution { id: id.clone(), flow: flow.into(), input: digest, record, batch, claim };
     match engine.store.create(new).await? {

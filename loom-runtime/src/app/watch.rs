@@ -83,7 +83,11 @@ impl App {
         })))
     }
 
-    pub(super) async fn until(&self, id: &ExecutionId, statuses: &[Status]) -> Result<Status, StoreError> {
+    /// Waits until an execution is in one of these statuses, or has ended; answers which.
+    ///
+    /// # Errors
+    /// There is no such execution, or the store fails.
+    pub async fn until(&self, id: &ExecutionId, statuses: &[Status]) -> Result<Status, StoreError> {
         let mut wait = FIRST_WAIT;
         loop {
             let status = self.row(id).await?.status;

@@ -67,6 +67,7 @@ pub(crate) struct Engine {
     lease_until: AtomicI64,
     pub(super) wakes: Wakes,
     poke: Notify,
+    beating: AtomicBool,
     booted: AtomicBool,
     draining: AtomicBool,
     drivers: TaskTracker,
@@ -98,6 +99,7 @@ impl Engine {
             lease_until: AtomicI64::new(i64::MIN),
             wakes: Wakes::default(),
             poke: Notify::new(),
+            beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
             draining: AtomicBool::new(false),
             drivers: TaskTracker::new(),
@@ -111,15 +113,22 @@ impl Engine {
 
     /// Starts the worker's loops, once.
     pub(crate) fn boot(self: &Arc<Self>) {
-        if self.booted.swap(true, Ordering::AcqRel) || self.is_draining() {
+        self.beat();
+        if self.booted.swap(true, Ordering::AcqRel) || self.is_draining() || !self.options.recover {
+            return;
+        }
+        let claims = self.clone();
+        tokio::spawn(async move { claims.stop.clone().run_until_cancelled(claims.claim_loop()).await });
+    }
+
+    /// Keeps this worker's leases from now on, and takes up nothing by itself.
+    pub(crate) fn beat(self: &Arc<Self>) {
+        if self.beating.swap(true, Ordering::AcqRel) || self.is_draining() {
             return;
         }
         self.extend_lease();
-        let (heart, claims) = (self.clone(), self.clone());
+        let heart = self.clone();
         tokio::spawn(async move { heart.stop.clone().run_until_cancelled(heart.heartbeat()).await });
-        if self.options.recover {
-            tokio::spawn(async move { claims.stop.clone().run_until_cancelled(claims.claim_loop()).await });
-        }
     }
 
     /// A lease that begins now ends then.
@@ -180,7 +189,7 @@ impl Engine {
         });
     }
 
-    async fn claim(
+    pub(crate) async fn claim(
         self: &Arc<Self>,
         limit: usize,
         execution: Option<ExecutionId>,
