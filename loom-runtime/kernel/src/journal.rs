@@ -100,6 +100,12 @@ impl Journal {
         Ok(())
     }
 
+    /// Leaves an event of the store out that does not fold: only its place is taken.
+    pub(crate) fn skip(&mut self, sequence: u64) {
+        self.state.next = self.state.next.max(sequence + 1);
+        self.durable = self.state.next;
+    }
+
     /// Sequences an event and folds it. Instants never run backwards within a log, whatever the clock does.
     pub(crate) fn commit(&mut self, event: Event, now: Timestamp) -> Result<u64, UnfoldableEvent> {
         let envelope = self.envelope(event, now);
@@ -145,15 +151,17 @@ impl Journal {
     }
 
     /// The batch in flight is durable. Answers whether it closed.
-    pub(crate) fn written(&mut self) -> Result<bool, UnfoldableEvent> {
-        let Some(batch) = self.in_flight.take() else { return Ok(false) };
+    pub(crate) fn written(&mut self) -> bool {
+        let Some(batch) = self.in_flight.take() else { return false };
         if batch.closes
             && let Some(closing) = batch.events.last()
         {
-            self.state.apply(closing)?;
+            // It follows from the state: nothing is committed while it is on its way. And if it did not, it would
+            // be on disk all the same.
+            let _ = self.state.apply(closing);
         }
         self.durable = batch.first + batch.events.len() as u64;
-        Ok(batch.closes)
+        batch.closes
     }
 
     /// The batch in flight was refused as a whole, and its closing event is taken back.

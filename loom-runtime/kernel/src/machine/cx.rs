@@ -139,7 +139,7 @@ pub(super) struct Inner {
 pub(super) struct Slot {
     pub(super) op: Op,
     pub(super) digest: Digest,
-    site: SourceLine,
+    pub(super) site: SourceLine,
     pub(super) outcome: Option<Settled>,
     pub(super) abandoned: bool,
     /// Calls that hold this slot: more than one with `.memo()`.
@@ -152,6 +152,13 @@ pub(super) struct Slot {
 pub(super) enum Issue {
     Requested(FrameId),
     Abandoned(FrameId),
+}
+
+impl Issue {
+    pub(super) fn frame(&self) -> &FrameId {
+        let (Self::Requested(frame) | Self::Abandoned(frame)) = self;
+        frame
+    }
 }
 
 impl Op {
@@ -214,6 +221,7 @@ impl Cx {
     /// 16 bytes that are the same on every replay: drawn from the execution's seed, the call site and how often
     /// it was passed.
     pub fn entropy(&self, site: &FrameId) -> [u8; 16] {
+        self.shared.check_pass(site, "asked for entropy");
         let mut inner = self.shared.lock();
         let nth = inner.occurrence(site);
         let seed = inner.seed.map_or([0; 16], |seed| seed.bytes());
@@ -222,6 +230,9 @@ impl Cx {
 
     /// Tells a domain fact, once. The n-th pass of a call site in one run has the id `site:n`.
     pub fn emit(&self, site: &FrameId, line: SourceLine, name: &str, version: u32, data: Payload) {
+        if !self.shared.check_pass(site, "told") {
+            return;
+        }
         let mut inner = self.shared.lock();
         let nth = inner.occurrence(site);
         let frame = if nth == 0 { site.clone() } else { FrameId::parsed(&format!("{site}:{nth}")) };
@@ -265,6 +276,15 @@ impl Shared {
         }
     }
 
+    /// Whether the flow itself calls; else that is a fault, unless there is no flow any more.
+    fn check_pass(&self, frame: &FrameId, what: &str) -> bool {
+        let torn = self.is_torn();
+        if !torn && !self.in_pass() {
+            self.outside_pass(frame, what);
+        }
+        !torn && self.in_pass()
+    }
+
     pub(super) fn outside_pass(&self, frame: &FrameId, what: &str) {
         let message = format!("`{frame}` was {what} outside its flow, by another task or thread");
         self.raise(ParkReport::new(Fault::OutsidePass, message).frame(frame));
@@ -306,6 +326,7 @@ impl Inner {
         if outcome.is_none() {
             self.outstanding += 1;
         }
+        self.near = Some(request.site.clone());
         let (frame, digest) = (request.frame, request.op.digest());
         let (op, site, wakers) = (request.op, request.site, Vec::new());
         let slot = Slot { op, digest, site, outcome, abandoned: false, holders: 1, next_holder: 0, wakers };

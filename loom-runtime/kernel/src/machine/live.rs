@@ -137,12 +137,6 @@ impl Machine {
         Ok(sequence)
     }
 
-    pub(super) fn fold_or_park(&mut self, folded: Result<(), UnfoldableEvent>) {
-        if let Err(error) = folded {
-            self.park(unfoldable(error));
-        }
-    }
-
     /// Commits an outcome, tells the flow, and commits what it asks for next.
     fn deliver(&mut self, frame: FrameId, event: Event, outcome: Settled) -> Result<(), ParkReport> {
         if let Some(due) = self.state().frames.get(&frame).and_then(|f| f.due) {

@@ -229,6 +229,7 @@ pub struct Machine {
     /// Set while the owner drains: no attempt is handed out any more.
     held: bool,
     clock: Timestamp,
+    fault: Option<ParkReport>,
 }
 
 enum Phase {
@@ -280,12 +281,18 @@ impl Machine {
             flush: false,
             held: false,
             clock: Timestamp::EPOCH,
+            fault: None,
         }
     }
 
     /// The folded state, up to the last event that is recorded or on its way.
     pub fn state(&self) -> &State {
         self.journal.state()
+    }
+
+    /// The fault that stopped the flow here, if one did: also one that is not recorded, because the log has ended.
+    pub fn fault(&self) -> Option<&ParkReport> {
+        self.fault.as_ref()
     }
 
     /// Takes what happened at `now`.
@@ -380,10 +387,8 @@ impl Machine {
     }
 
     fn written(&mut self) -> Offered {
-        match self.journal.written() {
-            Ok(true) => self.phase = Phase::Closed(self.journal.state().status, false),
-            Ok(false) => {}
-            Err(error) => self.fold_or_park(Err(error)),
+        if self.journal.written() {
+            self.phase = Phase::Closed(self.journal.state().status, false);
         }
         Offered::Accepted
     }
@@ -422,7 +427,13 @@ impl Machine {
         let about = report.frame.as_ref().and_then(|frame| self.state().frames.get(frame));
         let settled = about.and_then(|frame| frame.settled);
         report.sequence = report.sequence.or(settled).or(Some(self.state().next.saturating_sub(1)));
+        self.fault = Some(report.clone());
         self.tear_down();
+        if self.journal.state().status.is_terminal() {
+            // What has ended stays as it ended: the fault is told, not recorded.
+            self.phase = Phase::Closed(self.journal.state().status, false);
+            return;
+        }
         self.in_doubt_where_running("parked");
         self.revoke_all();
         self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
@@ -488,6 +499,8 @@ impl Machine {
     fn tear_down(&mut self) {
         self.cx.shared.torn.store(true, Ordering::Release);
         let (flow, spawn) = (self.flow.take(), self.spawn.take());
+        // A channel that is dropped here wakes its other end: the flow's own wake.
+        let _pass = pass::Pass::enter(self.cx.shared.token);
         // A panic in a user's `Drop` must not take the owner with it: the fault that led here is on record.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop((flow, spawn))));
         self.cx.shared.lock().issued.clear();

@@ -13,7 +13,7 @@ use super::{
     cx::{Issue, Op, Settled},
     poll::Turn,
 };
-use crate::{Envelope, Event, Fault, FrameId, Migrated, ParkReport, Resumed, Status, Timestamp};
+use crate::{Envelope, Event, Fault, FrameId, Migrated, ParkReport, Resumed, SourceLine, Status, Timestamp};
 
 pub(super) struct Segment {
     cause: Option<(FrameId, Settled)>,
@@ -69,6 +69,7 @@ impl Machine {
         // This owner's clock may be behind the one that wrote the log.
         self.clock = self.clock.max(envelope.at);
         if let Err(unfoldable) = self.journal.recorded(envelope) {
+            self.journal.skip(envelope.sequence);
             self.park(ParkReport::new(Fault::UnreadableLog, unfoldable.to_string()).at(envelope.sequence));
             return Offered::Accepted;
         }
@@ -91,8 +92,11 @@ impl Machine {
     fn fold_rest(&mut self, envelope: &Envelope) -> Offered {
         let parks =
             matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
-        if !parks || self.lags() || self.journal.recorded(envelope).is_err() {
+        if !parks || self.lags() {
             return Offered::Ignored("the log was complete");
+        }
+        if self.journal.recorded(envelope).is_err() {
+            self.journal.skip(envelope.sequence);
         }
         if self.state().status.is_terminal() {
             self.phase = Phase::Closed(self.state().status, false);
@@ -106,6 +110,11 @@ impl Machine {
         envelope: &Envelope,
     ) -> Result<Option<Segment>, ParkReport> {
         if let Event::ExecutionStarted(started) = &envelope.event {
+            if let Some(flag) = started.flags.first() {
+                let message =
+                    format!("the log follows behaviour {flag} of the engine, which this build does not know");
+                return Err(ParkReport::new(Fault::UnreadableLog, message).at(envelope.sequence));
+            }
             self.cx.shared.lock().seed = Some(started.seed);
             let spawn = self.spawn.take();
             self.flow = spawn.map(|spawn| spawn(self.cx.clone(), started.input.clone()));
@@ -168,22 +177,15 @@ impl Machine {
         match (unasked, fresh.first(), next) {
             (Some(envelope), asked, _) => {
                 let found = asked.map_or_else(|| "did not ask for it".into(), |issue| self.describe(issue));
-                return Err(diverged(
-                    envelope,
-                    envelope.event.frame(),
-                    "the code no longer does what the log holds",
-                    found,
-                ));
+                let message = "the code no longer does what the log holds";
+                let report = diverged(envelope, envelope.event.frame(), message, found);
+                return Err(ParkReport { near: asked.and_then(|issue| self.site(issue.frame())), ..report });
             }
             (None, Some(issue), Some(envelope)) => {
                 let found = self.describe(issue);
-                let (Issue::Requested(frame) | Issue::Abandoned(frame)) = issue;
-                return Err(diverged(
-                    envelope,
-                    Some(frame),
-                    "the code asks for something that the log does not hold",
-                    found,
-                ));
+                let message = "the code asks for something that the log does not hold";
+                let report = diverged(envelope, Some(issue.frame()), message, found);
+                return Err(ParkReport { near: self.site(issue.frame()), ..report });
             }
             _ => {}
         }
@@ -195,35 +197,23 @@ impl Machine {
     fn check_request(&self, frame: &FrameId, envelope: &Envelope) -> Result<(), ParkReport> {
         let inner = self.cx.shared.lock();
         let Some(slot) = inner.slots.get(frame) else { return Ok(()) };
-        let same = match (&envelope.event, &slot.op) {
+        let (message, found) = match (&envelope.event, &slot.op) {
             (Event::StepAbandoned(_), _)
             | (Event::TimerSet(_), Op::Timer(_))
-            | (Event::DecisionRecorded(_), Op::Decision(_)) => true,
-            (Event::GateOpened(e), Op::Gate { gate, .. }) => e.gate == *gate,
-            (Event::Domain(e), Op::Domain { name, .. }) => e.name == *name,
-            (Event::StepStarted(e), Op::Step { step, .. }) if e.step == *step => {
-                if e.digest == slot.digest {
-                    return Ok(());
-                }
-                let found = format!("{} with input digest {}", slot.op.describe(), slot.digest);
-                return Err(diverged(
-                    envelope,
-                    Some(frame),
-                    "the input differs from the recorded one",
-                    found,
-                ));
+            | (Event::DecisionRecorded(_), Op::Decision(_)) => return Ok(()),
+            (Event::GateOpened(e), Op::Gate { gate, .. }) if e.gate == *gate => return Ok(()),
+            (Event::Domain(e), Op::Domain { name, .. }) if e.name == *name => return Ok(()),
+            (Event::StepStarted(e), Op::Step { step, .. }) if e.step == *step && e.digest == slot.digest => {
+                return Ok(());
             }
-            _ => false,
+            (Event::StepStarted(e), Op::Step { step, .. }) if e.step == *step => (
+                "the input differs from the recorded one",
+                format!("{} with input digest {}", slot.op.describe(), slot.digest),
+            ),
+            _ => ("the code asks for another thing under this id", slot.op.describe()),
         };
-        if same {
-            return Ok(());
-        }
-        Err(diverged(
-            envelope,
-            Some(frame),
-            "the code asks for another thing under this id",
-            slot.op.describe(),
-        ))
+        let near = Some(slot.site.clone());
+        Err(ParkReport { near, ..diverged(envelope, Some(frame), message, found) })
     }
 
     fn check_return(&self, envelope: &Envelope, turn: Turn) -> Result<(), ParkReport> {
@@ -235,6 +225,10 @@ impl Machine {
             (_, Some(Err(failure))) => format!("returned the error {}", failure.code),
         };
         Err(diverged(envelope, None, "the outcome differs from the recorded one", found))
+    }
+
+    fn site(&self, frame: &FrameId) -> Option<SourceLine> {
+        self.cx.shared.lock().slots.get(frame).map(|slot| slot.site.clone())
     }
 
     fn describe(&self, issue: &Issue) -> String {

@@ -5,7 +5,9 @@
 mod attempts;
 mod calls;
 mod delivery;
+mod divergence;
 mod doubt;
+mod faults;
 mod identity;
 mod play;
 mod program;

@@ -109,7 +109,8 @@ impl Play {
         match command {
             Command::Append(batch) => {
                 assert!(self.in_flight.is_none(), "two batches in flight");
-                assert_eq!(batch.first, self.log.len() as u64, "a batch goes on where the log ends");
+                let next = self.log.last().map_or(0, |last| last.sequence + 1);
+                assert_eq!(batch.first, next, "a batch goes on where the log ends");
                 for (event, sequence) in batch.events.iter().zip(batch.first..) {
                     assert_eq!(event.sequence, sequence, "sequences are dense");
                 }
