@@ -1,0 +1,43 @@
+//! An order that reserves, asks a manager, ships and charges, and survives SIGKILL.
+//! Not a shop: what a step does to the world is one line in a ledger file, so that it can be counted.
+
+pub mod shop;
+pub mod tour;
+
+use std::path::Path;
+
+use loom::{App, ExecutionId, WorkerOptions, prelude::*};
+
+/// The program on the SQLite file `db`; effects go to the ledger beside it, `db.ledger`.
+///
+/// # Errors
+/// The file cannot be opened as a Loom store.
+pub async fn open(db: &Path) -> loom::Result<App> {
+    let warehouse = shop::Warehouse::new(&db.with_extension("ledger"), pace());
+    Ok(app(warehouse, Sqlite::open(db).await?)?)
+}
+
+/// The program on whatever store.
+///
+/// # Errors
+/// The program is wired wrongly.
+pub fn app(warehouse: shop::Warehouse, store: impl loom::ports::Store) -> Result<App, loom::BuildError> {
+    // A short lease, so that nobody waits long for a take-over while trying things out.
+    let worker = WorkerOptions { lease: seconds(2), ..WorkerOptions::default() };
+    App::builder().store(store).provide(warehouse).worker(worker).build()
+}
+
+/// How long each step takes: `CHECKOUT_PACE` in milliseconds, 200 unless set.
+fn pace() -> std::time::Duration {
+    let set = std::env::var("CHECKOUT_PACE").ok().and_then(|text| text.parse().ok());
+    millis(set.unwrap_or(200))
+}
+
+/// The id `order-n` for the first n that is free.
+///
+/// # Errors
+/// The store fails.
+pub async fn free_id(app: &App) -> loom::Result<ExecutionId> {
+    let taken = app.list(&Default::default()).await?.len();
+    Ok(format!("order-{}", taken + 1).parse()?)
+}
