@@ -98,7 +98,7 @@ impl ToTokens for EffectClasses {
 pub(crate) fn check_name(name: &LitStr, what: &str, diagnostics: &mut Diagnostics) {
     let text = name.value();
     if !names::is_valid(&text) {
-        let message = format_args!("`{text}` cannot be the name of a {what}");
+        let message = format_args!("`{text}` cannot name this {what}");
         diagnostics.report(codes::NAME, name, message, names::HELP);
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::thread;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
 use crate::codes::Code;
@@ -47,6 +47,11 @@ impl Diagnostics {
     ) {
         let text = format!("[{code}] {message}\nhelp: {help}");
         self.errors.push(syn::Error::new_spanned(tokens, text));
+    }
+
+    /// The same at a span, for what has no tokens of its own.
+    pub(crate) fn report_at(&mut self, code: Code, span: Span, message: impl Display, help: impl Display) {
+        self.errors.push(syn::Error::new(span, format!("[{code}] {message}\nhelp: {help}")));
     }
 
     /// Takes over an error of the parser, which has no number: the item is not Rust.

@@ -9,6 +9,7 @@ use syn::{
     Type, Visibility,
 };
 
+use crate::codes::Code;
 use crate::diagnostics::Diagnostics;
 
 /// A function with its signature parsed and its body as raw tokens.
@@ -46,6 +47,17 @@ impl FnItem {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(ty),
         }
+    }
+
+    /// The written return type, if it stands for a `Result` outside of the function as well.
+    pub(crate) fn known_result(&self) -> Option<&Type> {
+        self.output().filter(|ty| may_be_result(ty) && self.sig.generics.params.is_empty())
+    }
+
+    /// The item as it came.
+    pub(crate) fn raw(&self) -> TokenStream {
+        let Self { attrs, vis, sig, body } = self;
+        quote!(#(#attrs)* #vis #sig #body)
     }
 
     /// The attributes that every generated item repeats: `#[cfg(..)]`.
@@ -170,10 +182,22 @@ pub(crate) fn mentions(tokens: &TokenStream, ident: &Ident) -> bool {
     })
 }
 
-/// The output for an item that is not a function: the error, and the tokens as they came, so that
-/// an editor still sees what the user is typing.
-pub(crate) fn unparsed(item: TokenStream, error: syn::Error, mut diagnostics: Diagnostics) -> TokenStream {
-    diagnostics.syntax(error);
+/// The output for an item that is not a function: the error, under the number of the rule that says
+/// what the macro goes on, and the tokens as they came, so that an editor still sees what the user is
+/// typing.
+pub(crate) fn unparsed(
+    item: TokenStream,
+    error: &syn::Error,
+    code: Code,
+    attribute: &str,
+    mut diagnostics: Diagnostics,
+) -> TokenStream {
+    diagnostics.report_at(
+        code,
+        error.span(),
+        format_args!("`#[{attribute}]` goes on an `async fn`: {error}"),
+        "write `async fn name(..) -> Result<..> { .. }`",
+    );
     match diagnostics.seal(item) {
         Ok(sealed) => sealed.into_inner(),
         Err(faulty) => {

@@ -119,7 +119,7 @@ fn name(flow: &Flow, diagnostics: &mut Diagnostics) {
         None if !names::is_valid(&flow.name) => diagnostics.report(
             codes::NAME,
             &flow.item.sig.ident,
-            format_args!("`{}` cannot be the name of a {noun}", flow.name),
+            format_args!("`{}` cannot name a {noun}", flow.name),
             format_args!("{}; or give the name: `#[flow(name = \"…\")]`", names::HELP),
         ),
         None => {}

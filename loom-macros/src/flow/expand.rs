@@ -41,16 +41,20 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
 /// The expansion of a flow that broke a rule: the same names, the same body to look at in an
 /// editor, and nothing that could run.
 pub(crate) fn stub(flow: &Flow) -> TokenStream {
+    if flow.item.sig.receiver().is_some() {
+        // In an `impl` nothing but the method may stand.
+        return flow.item.raw();
+    }
     let items = surface(flow).stub();
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this flow did not compile"));
     let implementation = match flow.kind {
         Kind::Flow => {
-            let (output, error) = match flow.item.output() {
-                Some(ty) if flow.item.sig.generics.params.is_empty() => {
+            let (output, error) = match flow.item.known_result() {
+                Some(ty) => {
                     (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err))
                 }
-                _ => (quote!(()), quote!(#runtime::Error)),
+                None => (quote!(()), quote!(#runtime::Error)),
             };
             quote_spanned! {Span::mixed_site()=>
                 impl #runtime::Flow for #name {

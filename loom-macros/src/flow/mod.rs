@@ -22,6 +22,7 @@ mod parse;
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::item;
 use crate::printed;
@@ -31,7 +32,7 @@ pub(crate) fn flow(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
         Ok(parsed) => parsed,
-        Err(error) => return item::unparsed(item, error, diagnostics),
+        Err(error) => return item::unparsed(item, &error, codes::FLOW_NOT_ASYNC, "flow", diagnostics),
     };
     let model = model::Flow::new(parsed, &mut diagnostics);
     let name = model.item.sig.ident.clone();

@@ -158,7 +158,7 @@ fn name(step: &Step, diagnostics: &mut Diagnostics) {
         None if !names::is_valid(&step.name) => diagnostics.report(
             codes::NAME,
             &step.item.sig.ident,
-            format_args!("`{}` cannot be the name of a step", step.name),
+            format_args!("`{}` cannot name a step", step.name),
             format_args!("{}; or give the name: `#[step(name = \"…\")]`", names::HELP),
         ),
         None => {}
@@ -177,7 +177,7 @@ fn retry(retry: &RetryArgs, diagnostics: &mut Diagnostics) {
                 codes::ATTEMPTS,
                 number,
                 format_args!("`{key}` is a whole number from 1"),
-                "`attempts = 1` means one attempt and no retry",
+                "write a number from 1; `attempts = 1` means that there is no retry",
             );
         }
     }

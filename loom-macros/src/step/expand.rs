@@ -38,9 +38,13 @@ pub(crate) fn expand(step: Checked<Step>) -> TokenStream {
 /// The expansion of a step that broke a rule: the same names, the same body to look at in an
 /// editor, and nothing that could run.
 pub(crate) fn stub(step: &Step) -> TokenStream {
+    if step.item.sig.receiver().is_some() {
+        // In an `impl` nothing but the method may stand.
+        return step.item.raw();
+    }
     let items = surface(step).stub();
     let (runtime, name) = (&step.runtime, &step.item.sig.ident);
-    let result = step.item.output().filter(|_| step.item.sig.generics.params.is_empty());
+    let result = step.item.known_result();
     let (output, error) = match result {
         Some(ty) => (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err)),
         None => (quote!(()), quote!(#runtime::Error)),

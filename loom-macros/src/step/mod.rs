@@ -21,6 +21,7 @@ mod parse;
 
 use proc_macro2::TokenStream;
 
+use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::item;
 use crate::printed;
@@ -30,7 +31,7 @@ pub(crate) fn step(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
         Ok(parsed) => parsed,
-        Err(error) => return item::unparsed(item, error, diagnostics),
+        Err(error) => return item::unparsed(item, &error, codes::STEP_NOT_ASYNC, "step", diagnostics),
     };
     let model = model::Step::new(parsed);
     let name = model.item.sig.ident.clone();

@@ -153,7 +153,7 @@ fn of_the_context() {
         ("let c = ctx;", &["L0222"]),
         ("let ctx = other();", &["L0222"]),
         ("xs.map(|ctx| 1);", &["L0222"]),
-        ("let c = ctx.clone();", &[]),
+        ("let c = ctx.clone(); let _ = ctx;", &[]),
         ("{ let ctx = ctx.clone(); async move { ctx.run(a()).await } }.await;", &[]),
         ("ctx.now(); ctx.execution();", &[]),
     ]);

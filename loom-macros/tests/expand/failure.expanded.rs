@@ -36,3 +36,9 @@ impl ::loom::__v1::Failure for ShopError {
         }
     }
 }
+#[automatically_derived]
+impl ::core::convert::From<::loom::__v1::EffectError> for ShopError {
+    fn from(error: ::loom::__v1::EffectError) -> Self {
+        <Self as ::loom::__v1::Failure>::from_engine(error)
+    }
+}

@@ -1,7 +1,6 @@
 //! Every kind of variant, and every class.
 #![deny(warnings, missing_docs)]
 
-use loom::Failure as _;
 use loom::prelude::*;
 
 /// Documented.

@@ -1,0 +1,204 @@
+//! The one traversal of a flow body: it finds the calls, records where they stand, builds the graph
+//! and rewrites. It reports nothing: `rules` judges what was found.
+
+mod calls;
+mod loops;
+mod macros;
+
+use proc_macro2::Ident;
+use quote::{ToTokens, quote};
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    Block, Expr, ExprAsync, ExprClosure, ExprIf, ExprLet, ExprMatch, ExprPath, ExprReturn, Item, Local,
+    Macro, PatIdent,
+};
+
+use crate::item::mentions;
+
+use super::calls::Call;
+use super::graph::{Arm, Builder, Node};
+use super::macros::is_unbiased_select;
+use super::scope::Scope;
+use super::{Finding, Survey, banned, label};
+
+/// Walks through a whole body.
+pub(crate) fn walk(mut block: Block, ctx: &Ident) -> Survey {
+    let mut walker = Walker {
+        ctx,
+        scope: Scope::default(),
+        graph: Builder::new(),
+        calls: Vec::new(),
+        findings: Vec::new(),
+        recorded: 0,
+        notes_lines: false,
+    };
+    walker.visit_block_mut(&mut block);
+    Survey {
+        block,
+        calls: walker.calls,
+        findings: walker.findings,
+        graph: walker.graph.close(),
+        notes_lines: walker.notes_lines,
+    }
+}
+
+struct Walker<'c> {
+    ctx: &'c Ident,
+    scope: Scope,
+    graph: Builder,
+    calls: Vec<Call>,
+    findings: Vec<Finding>,
+    /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
+    /// nothing is banned in them.
+    recorded: usize,
+    notes_lines: bool,
+}
+
+impl VisitMut for Walker<'_> {
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        match expr {
+            Expr::MethodCall(call) => self.method_call(call),
+            Expr::Call(call) => {
+                self.visit_expr_mut(&mut call.func);
+                self.arguments(&mut call.args);
+            }
+            Expr::Await(awaited) => self.awaited(awaited),
+            Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => self.any_loop(expr),
+            _ => visit_mut::visit_expr_mut(self, expr),
+        }
+    }
+
+    fn visit_expr_path_mut(&mut self, expr: &mut ExprPath) {
+        let path = &expr.path;
+        if path.is_ident(self.ctx) {
+            self.findings.push(Finding::CtxMoved(path.segments[0].ident.clone()));
+        }
+        if self.recorded == 0
+            && let Some(ban) = banned::ban(path)
+        {
+            self.findings.push(Finding::Banned { path: path.clone(), ban });
+        }
+    }
+
+    fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
+        let label = format!("|{}|", label::of(&closure.inputs.to_token_stream()));
+        let at = closure.inputs_begin.span;
+        let mark = self.scope.mark();
+        let notes_lines = closure.asyncness.is_some() && self.can_note_lines(&closure.body);
+        self.scope.enter_closure(notes_lines);
+        self.graph.open();
+        for input in &mut closure.inputs {
+            self.visit_pat_mut(input);
+        }
+        self.visit_expr_mut(&mut closure.body);
+        let body = self.graph.close();
+        self.scope.leave();
+        self.scope.back_to(&mark);
+        self.graph.push_loop(label, at, body);
+    }
+
+    fn visit_expr_async_mut(&mut self, block: &mut ExprAsync) {
+        let notes_lines = self.can_note_lines(&block.block);
+        self.scope.enter_block(notes_lines);
+        self.visit_block_mut(&mut block.block);
+        self.scope.leave();
+    }
+
+    fn visit_expr_if_mut(&mut self, branch: &mut ExprIf) {
+        let (label, at) = (label::of(&branch.cond.to_token_stream()), branch.if_token.span);
+        let mark = self.scope.mark();
+        self.visit_expr_mut(&mut branch.cond);
+        self.graph.open();
+        self.visit_block_mut(&mut branch.then_branch);
+        let mut arms = vec![Arm { label: "then".to_owned(), body: self.graph.close() }];
+        self.scope.back_to(&mark);
+        if let Some((_, otherwise)) = &mut branch.else_branch {
+            self.graph.open();
+            self.visit_expr_mut(otherwise);
+            arms.push(Arm { label: "else".to_owned(), body: self.graph.close() });
+        }
+        self.graph.push_branch(label, at, arms);
+    }
+
+    fn visit_expr_match_mut(&mut self, branch: &mut ExprMatch) {
+        let label = label::of(&branch.expr.to_token_stream());
+        self.visit_expr_mut(&mut branch.expr);
+        let mut arms = Vec::new();
+        for arm in &mut branch.arms {
+            let label = label::of(&arm.pat.to_token_stream());
+            let mark = self.scope.mark();
+            self.graph.open();
+            self.visit_pat_mut(&mut arm.pat);
+            self.visit_expr_mut(&mut arm.body);
+            arms.push(Arm { label, body: self.graph.close() });
+            self.scope.back_to(&mark);
+        }
+        self.graph.push_branch(label, branch.match_token.span, arms);
+    }
+
+    fn visit_expr_let_mut(&mut self, binding: &mut ExprLet) {
+        self.visit_expr_mut(&mut binding.expr);
+        self.visit_pat_mut(&mut binding.pat);
+    }
+
+    fn visit_expr_return_mut(&mut self, exit: &mut ExprReturn) {
+        visit_mut::visit_expr_return_mut(self, exit);
+        if !self.scope.is_nested() {
+            self.graph.push(Node::Return { at: exit.return_token.span });
+        }
+    }
+
+    fn visit_local_mut(&mut self, local: &mut Local) {
+        if self.is_harmless(local) {
+            return;
+        }
+        let pat = &local.pat;
+        let label = label::of(&quote!(let #pat));
+        if let Some(init) = &mut local.init {
+            self.visit_expr_mut(&mut init.expr);
+            if let Some((_, diverge)) = &mut init.diverge {
+                self.graph.open();
+                self.visit_expr_mut(diverge);
+                let arms = vec![Arm { label: "else".to_owned(), body: self.graph.close() }];
+                self.graph.push_branch(label, local.let_token.span, arms);
+            }
+        }
+        self.visit_pat_mut(&mut local.pat);
+    }
+
+    fn visit_pat_ident_mut(&mut self, pat: &mut PatIdent) {
+        if pat.ident == *self.ctx {
+            self.findings.push(Finding::CtxShadowed(pat.ident.clone()));
+        }
+        self.scope.bind(pat.ident.clone(), pat.mutability.is_some());
+        visit_mut::visit_pat_ident_mut(self, pat);
+    }
+
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        let mark = self.scope.mark();
+        visit_mut::visit_block_mut(self, block);
+        self.scope.back_to(&mark);
+    }
+
+    /// An item within the body is not part of it; a macro's definition may bring `ctx` back in.
+    fn visit_item_mut(&mut self, item: &mut Item) {
+        if let Item::Macro(definition) = item
+            && mentions(&definition.mac.tokens, self.ctx)
+        {
+            self.findings.push(Finding::CtxInMacro { mac: definition.mac.path.clone() });
+        }
+    }
+
+    fn visit_macro_mut(&mut self, mac: &mut Macro) {
+        if is_unbiased_select(&mac.path, &mac.tokens) {
+            self.findings.push(Finding::UnbiasedSelect { mac: mac.path.clone() });
+        }
+        match self.read_macro(mac) {
+            Some(tokens) => mac.tokens = tokens,
+            None if mentions(&mac.tokens, self.ctx) => {
+                self.findings.push(Finding::CtxInMacro { mac: mac.path.clone() });
+            }
+            None => {}
+        }
+    }
+}
