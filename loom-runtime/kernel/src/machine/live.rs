@@ -394,12 +394,13 @@ impl Machine {
     }
 
     fn answer(&mut self, frame: FrameId, early: Early) -> Done {
-        match self.state().frames.get(&frame).map(|f| f.status) {
+        let known = self.state().frames.get(&frame);
+        match known.map(|f| (f.status, matches!(f.kind, FrameKind::Gate { .. }))) {
             None => {
                 self.early.entry(frame).or_insert(early);
                 Ok(Offered::Accepted)
             }
-            Some(FrameStatus::Open) => {
+            Some((FrameStatus::Open, true)) => {
                 let Early { answer, by, item } = early;
                 self.journal.consume(item);
                 let outcome = Settled::Answered { answer: answer.clone(), by: by.clone() };
@@ -407,9 +408,9 @@ impl Machine {
                 self.deliver(frame, event, outcome)?;
                 Ok(Offered::Accepted)
             }
-            Some(_) => {
+            Some((_, is_gate)) => {
                 self.journal.consume(early.item);
-                Ok(Offered::Ignored("the gate is closed"))
+                Ok(Offered::Ignored(if is_gate { "the gate is closed" } else { "the frame is not a gate" }))
             }
         }
     }

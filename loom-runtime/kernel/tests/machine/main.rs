@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod attempts;
+mod batches;
 mod calls;
 mod delivery;
 mod divergence;
 mod doubt;
+mod endings;
 mod faults;
 mod identity;
 mod play;
