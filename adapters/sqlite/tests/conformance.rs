@@ -1,6 +1,6 @@
 //! The SQLite store against the conformance kit.
 //! Not what is SQLite's own: files, locks and processes are in the other tests.
 
-mod files;
+mod fixture;
 
-loom_runtime::store_conformance!(async || files::open(&files::fresh()).await);
+loom_runtime::store_conformance!(async || fixture::open(&fixture::fresh()).await);
