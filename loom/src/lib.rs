@@ -1,5 +1,5 @@
 //! The facade that users import: re-exports only, no logic.
-#![doc = include_str!("../../README.md")]
+#![cfg_attr(feature = "cli", doc = include_str!("../../README.md"))]
 
 pub use loom_macros::{Failure, flow, step};
 #[doc(hidden)]
