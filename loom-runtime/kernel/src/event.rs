@@ -316,7 +316,7 @@ pub struct StepStarted {
     /// The digest of the input.
     pub digest: Digest,
     /// The input; only with the first attempt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::payload::present")]
     pub input: Option<Payload>,
     /// The delivery mode.
     pub delivery: Delivery,

@@ -85,7 +85,7 @@ pub struct Failed {
     /// One line for people. Holds no payload.
     pub message: String,
     /// The user's error, serialised; absent when the engine reports.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::payload::present")]
     pub error: Option<Payload>,
     /// The engine's report; absent when the step returned its own error.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -124,6 +124,12 @@ impl<'de> Deserialize<'de> for Payload {
     }
 }
 
+/// Reads an optional payload: one that is there is there, also when it is JSON `null` (serde's own `Option` would
+/// take that for absent).
+pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Payload>, D::Error> {
+    Payload::deserialize(from).map(Some)
+}
+
 /// The first 16 bytes of a SHA-256, as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 16]);
