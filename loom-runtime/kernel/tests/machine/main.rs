@@ -5,6 +5,8 @@
 mod attempts;
 mod batches;
 mod calls;
+mod codec;
+mod cost;
 mod delivery;
 mod divergence;
 mod doubt;
