@@ -6,9 +6,8 @@ use std::time::Duration;
 pub use futures_util::future::{join_all, try_join_all};
 pub use loom_macros::{Failure, flow, step};
 pub use loom_runtime::{
-    Ctx, DomainEvent, EffectError, Failure, Res, StepCx, Timestamp,
     __v1::tokio::{join, try_join},
-    select,
+    Ctx, DomainEvent, EffectError, Failure, Res, StepCx, Timestamp, select,
 };
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;

@@ -11,7 +11,9 @@ enum ShopError {
     Engine(EffectError),
 }
 #[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
-struct Approval { approved: bool }
+struct Approval {
+    approved: bool,
+}
 
 /// Reserve.
 #[step(retry(attempts = 3, initial = "10ms"))]
@@ -21,7 +23,9 @@ async fn reserve(step: StepCx, sku: String, qty: u32) -> Result<String, ShopErro
 }
 
 #[step]
-async fn ship(line: u32) -> Result<u32, ShopError> { Ok(line * 2) }
+async fn ship(line: u32) -> Result<u32, ShopError> {
+    Ok(line * 2)
+}
 
 #[flow]
 async fn checkout(ctx: Ctx, qty: u32) -> Result<u32, ShopError> {
@@ -29,10 +33,14 @@ async fn checkout(ctx: Ctx, qty: u32) -> Result<u32, ShopError> {
     assert_eq!(hold, format!("tea:{qty}"));
     if qty > 10 {
         let answer = ctx.suspend::<Approval>("manager").timeout(days(3)).await?;
-        if !answer.approved { return Err(ShopError::Declined); }
+        if !answer.approved {
+            return Err(ShopError::Declined);
+        }
     }
     let mut sum = 0;
-    for line in 0..qty { sum += ctx.run(ship(line)).await?; }
+    for line in 0..qty {
+        sum += ctx.run(ship(line)).await?;
+    }
     ctx.sleep(millis(100)).await;
     Ok(sum)
 }
@@ -46,6 +54,8 @@ async fn works() {
     assert_eq!(h.until(&[Status::Suspended]).await.unwrap(), Status::Suspended);
     h.resume("manager", &Approval { approved: true }, "me").await.unwrap();
     let r = h.result().await.unwrap();
-    for e in app.log(h.id(), 0, 100).await.unwrap() { println!("{} {:?}", e.sequence, e.event); }
+    for e in app.log(h.id(), 0, 100).await.unwrap() {
+        println!("{} {:?}", e.sequence, e.event);
+    }
     assert_eq!(r, 132);
 }

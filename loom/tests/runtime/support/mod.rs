@@ -1,0 +1,171 @@
+//! What every case needs: a database, programs on it that can be killed, and a world in which effects are counted.
+//! Not cases.
+
+mod process;
+mod tap;
+mod world;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use loom::{
+    App, AppBuilder, ExecutionId, Memory, Registry, Sqlite, WorkerOptions,
+    kernel::{Envelope, Event, ParkReport},
+    ports::Store,
+};
+
+pub(crate) use process::Process;
+pub(crate) use tap::{Tap, Tapped};
+pub(crate) use world::World;
+
+/// Long enough for any machine: reached only by what hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A lease that nobody waits long for.
+pub(crate) const LEASE: Duration = Duration::from_millis(600);
+
+/// One database, and the world around it.
+#[derive(Clone)]
+pub(crate) struct Rig {
+    data: Data,
+    pub(crate) world: World,
+}
+
+#[derive(Clone)]
+enum Data {
+    Memory(Memory),
+    Sqlite(Arc<tempfile::TempDir>),
+}
+
+impl Rig {
+    pub(crate) fn memory() -> Self {
+        Self { data: Data::Memory(Memory::new()), world: World::default() }
+    }
+
+    pub(crate) fn sqlite() -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        Self { data: Data::Sqlite(dir), world: World::default() }
+    }
+
+    pub(crate) fn is_memory(&self) -> bool {
+        matches!(self.data, Data::Memory(_))
+    }
+
+    /// The file, when it is one.
+    pub(crate) fn file(&self) -> Option<std::path::PathBuf> {
+        match &self.data {
+            Data::Memory(_) => None,
+            Data::Sqlite(dir) => Some(dir.path().join("loom.db")),
+        }
+    }
+
+    /// The database as another process opens it, through a tap.
+    pub(crate) async fn store(&self, tap: &Tap) -> Tapped {
+        let inner: Arc<dyn Store> = match &self.data {
+            Data::Memory(memory) => Arc::new(memory.clone()),
+            Data::Sqlite(dir) => Arc::new(Sqlite::open(dir.path().join("loom.db")).await.unwrap()),
+        };
+        Tapped::new(inner, tap.clone())
+    }
+
+    /// A program on it, not yet built.
+    pub(crate) async fn builder(&self, registry: Registry, tap: &Tap) -> AppBuilder {
+        let worker = WorkerOptions {
+            lease: LEASE,
+            poll: Duration::from_millis(20),
+            linger: Duration::from_millis(5),
+            lag: Duration::from_millis(2),
+            ..WorkerOptions::default()
+        };
+        let builder = App::builder().store(self.store(tap).await).registry(registry);
+        builder.provide(self.world.clone()).worker(worker)
+    }
+
+    /// A program on it.
+    pub(crate) async fn app(&self, registry: Registry) -> App {
+        self.builder(registry, &Tap::default()).await.build().unwrap()
+    }
+}
+
+/// Runs a case for as long as it takes, but not for ever.
+pub(crate) async fn patiently<T>(case: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, case).await.expect("this hangs")
+}
+
+/// Waits until `holds`, looking again and again.
+pub(crate) async fn until<F: Future<Output = bool>>(mut holds: impl FnMut() -> F) {
+    while !holds().await {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+pub(crate) fn id(text: &str) -> ExecutionId {
+    text.parse().unwrap()
+}
+
+/// The whole log.
+pub(crate) async fn log(app: &App, id: &ExecutionId) -> Vec<Envelope> {
+    app.log(id, 0, usize::MAX >> 1).await.unwrap()
+}
+
+/// The log in short: each event's kind and frame.
+pub(crate) async fn told(app: &App, id: &ExecutionId) -> Vec<String> {
+    log(app, id).await.iter().map(|envelope| in_short(&envelope.event)).collect()
+}
+
+pub(crate) fn in_short(event: &Event) -> String {
+    match (event.frame(), event) {
+        (Some(frame), Event::StepStarted(e)) if e.attempt > 1 => {
+            format!("{} {frame} attempt {}", event.kind().name(), e.attempt)
+        }
+        (Some(frame), _) => format!("{} {frame}", event.kind().name()),
+        (None, _) => event.kind().name().to_owned(),
+    }
+}
+
+/// How often a kind is in a log.
+pub(crate) fn count(told: &[String], what: &str) -> usize {
+    told.iter().filter(|line| line.starts_with(what)).count()
+}
+
+/// The report of a parked execution, by public means.
+pub(crate) async fn report(app: &App, id: &ExecutionId) -> ParkReport {
+    let status = app.until(id, &[loom::Status::Parked]).await.unwrap();
+    assert_eq!(status, loom::Status::Parked, "{:?}", app.state(id, None).await.unwrap().outcome);
+    app.state(id, None).await.unwrap().parked.expect("a parked execution has a report")
+}
+
+/// Exactly these flows and steps.
+macro_rules! registry {
+    (flows: [$($flow:ty),* $(,)?], steps: [$($step:ty),* $(,)?]) => {
+        loom::Registry::of([
+            $(loom::Entry::flow::<$flow>(),)*
+            $(loom::Entry::step::<$step>(),)*
+        ])
+    };
+}
+pub(crate) use registry;
+
+/// A case that holds on every store: `memory` and `sqlite` are its two tests.
+macro_rules! on_both {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($rig:ident: Rig) $body:block)+) => {
+        $(
+            $(#[doc = $doc])*
+            mod $name {
+                use super::*;
+
+                async fn case($rig: $crate::support::Rig) $body
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn memory() {
+                    $crate::support::patiently(case($crate::support::Rig::memory())).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    $crate::support::patiently(case($crate::support::Rig::sqlite())).await;
+                }
+            }
+        )+
+    };
+}
+pub(crate) use on_both;
