@@ -235,9 +235,13 @@ pub(crate) fn chain<'e>(outermost: &'e ExprMethodCall, ctx: &Ident) -> Vec<&'e E
     links
 }
 
-/// Whether an expression is exactly the context's name.
+/// Whether an expression is exactly the context's name, maybe passed through a `macro_rules` variable.
 pub(crate) fn is_ctx(expr: &Expr, ctx: &Ident) -> bool {
-    matches!(expr, Expr::Path(path) if path.qself.is_none() && path.path.is_ident(ctx))
+    match expr {
+        Expr::Path(path) => path.qself.is_none() && path.path.is_ident(ctx),
+        Expr::Group(group) => is_ctx(&group.expr, ctx),
+        _ => false,
+    }
 }
 
 /// Whether an expression is the context, a reference to it or a clone of it.

@@ -1,7 +1,7 @@
 //! The tokens that the traversal puts into a body. They change what a call knows, never what the
 //! body computes.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{Attribute, Block, Expr, Ident, Stmt};
 
@@ -23,11 +23,22 @@ pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream]) -> Expr {
 
 /// `future` in `future.await` → the same, after a note of its line. The note comes last, when the
 /// arguments have been computed.
+///
+/// The tokens stand where the future ends, so that the compiler's "remove the `.await`" removes just that.
 pub(crate) fn near(future: &Expr, handle: &Ident, at: Span) -> Expr {
     let line = line(at);
-    Expr::Verbatim(quote_spanned! {Span::mixed_site()=>
+    Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(end_of(future))=>
         (match #future { __loom_f => { #handle.__near(#line); __loom_f } })
     })
+}
+
+/// The span of the last token.
+fn end_of(tokens: &impl ToTokens) -> Span {
+    match tokens.to_token_stream().into_iter().last() {
+        Some(TokenTree::Group(group)) => group.span_close(),
+        Some(other) => other.span(),
+        None => Span::mixed_site(),
+    }
 }
 
 /// A loop that counts its iterations. It goes into a block with its counter, and its body opens

@@ -45,7 +45,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         // In an `impl` nothing but the method may stand.
         return flow.item.raw();
     }
-    let items = surface(flow).stub();
+    let (items, cfgs) = (surface(flow).stub(), flow.item.cfgs());
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this flow did not compile"));
     let implementation = match flow.kind {
@@ -78,6 +78,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         (flow.ctx.is_some() && flow.unusable.is_empty()).then(|| body_function(flow, &flow.raw_body()));
     quote_spanned! {Span::mixed_site()=>
         #items
+        #(#cfgs)*
         #[allow(missing_docs, unused, clippy::all)]
         const _: () = {
             #implementation

@@ -42,7 +42,7 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
         // In an `impl` nothing but the method may stand.
         return step.item.raw();
     }
-    let items = surface(step).stub();
+    let (items, cfgs) = (surface(step).stub(), step.item.cfgs());
     let (runtime, name) = (&step.runtime, &step.item.sig.ident);
     let result = step.item.known_result();
     let (output, error) = match result {
@@ -52,6 +52,7 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
     let body = (step.params.iter().all(|param| !matches!(param, StepParam::Unusable(_)))).then(|| body(step));
     quote_spanned! {Span::mixed_site()=>
         #items
+        #(#cfgs)*
         #[allow(missing_docs, unused, clippy::all)]
         const _: () = {
             impl #runtime::Step for #name {

@@ -39,7 +39,7 @@ async fn checkout(ctx: Ctx, order: u32) -> loom::Result<u32> {
     let once = loop {
         break ctx.run(ship(1)).id("once").await?;
     };
-    Ok(first + once + 1 + loop { break 2 })
+    Ok(total + first + once + 1 + loop { break 2 })
 }
 
 fn main() {}
