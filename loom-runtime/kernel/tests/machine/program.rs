@@ -278,7 +278,7 @@ pub(crate) fn any_program() -> impl Strategy<Value = Node> {
         2 => Just(Node::Read),
         1 => Just(Node::Memo),
     ];
-    let node = leaf.prop_recursive(3, 14, 4, |node| {
+    let node = leaf.prop_recursive(4, 40, 5, |node| {
         let boxed = || node.clone().prop_map(Box::new);
         let how = prop_oneof![Just(How::All), Just(How::Unordered), Just(How::Shared), Just(How::Nested)];
         prop_oneof![
@@ -290,6 +290,11 @@ pub(crate) fn any_program() -> impl Strategy<Value = Node> {
             1 => (1..3_u8, boxed(), boxed()).prop_map(|(items, a, b)| Node::Stream(items, a, b)),
         ]
     });
+    let how = prop_oneof![Just(How::All), Just(How::Unordered), Just(How::Shared), Just(How::Nested)];
+    let program = prop_oneof![
+        1 => prop::collection::vec(node.clone(), 1..5).prop_map(Node::Seq),
+        2 => (how, prop::collection::vec(node, 2..7)).prop_map(|(how, nodes)| Node::Join(how, nodes)),
+    ];
     // A step at the end: its input holds all that was seen before.
-    node.prop_map(|node| Node::Seq(vec![node, Node::Step("ok", Delivery::AtLeastOnce)]))
+    program.prop_map(|node| Node::Seq(vec![node, Node::Step("ok", Delivery::AtLeastOnce)]))
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kernel::{Event, State, Status};
-use proptest::prelude::*;
+use proptest::{prelude::*, strategy::ValueTree};
 
 use crate::{
     program::{Node, Trace, any_program, flow_of},
@@ -36,6 +36,10 @@ fn history(program: &Node, seed: u64, crash_odds: Option<usize>) -> (World, Flow
     (world, flow, trace)
 }
 
+fn ends(event: &Event) -> bool {
+    matches!(event, Event::ExecutionCompleted(_) | Event::ExecutionFailed(_) | Event::ExecutionCancelled(_))
+}
+
 fn is_last_attempt(frame: &kernel::Frame) -> bool {
     let broken = matches!(&frame.kind, kernel::FrameKind::Step { step, .. } if step == "broken");
     broken && frame.status == kernel::FrameStatus::Open && frame.attempt == 2
@@ -65,7 +69,7 @@ fn assert_bodies(world: &World) {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(24))]
 
     /// B22 and B21: whatever the flow and the schedule, every prefix of the log folds, replays without a fault, asks
     /// for what was pending then, and goes on to the same end.
@@ -140,6 +144,27 @@ proptest! {
         }
     }
 
+    /// B30 and B68: a cancel at any point ends it, once; what ran then is revoked, and in doubt where that matters.
+    #[test]
+    fn b30_b68_a_cancel_at_any_point_ends_it(program in any_program(), seed: u64, crashing: bool) {
+        let (calm, flow, trace) = history(&program, seed, None);
+        let stride = usize::try_from(calm.points / 30 + 1).unwrap();
+        for point in (1..=calm.points).step_by(stride) {
+            let mut world = World::new(&flow, seed);
+            world.cancel_at = Some(point);
+            world.crash_odds = crashing.then_some(30);
+            let status = world.run();
+            prop_assert!(matches!(status, Status::Completed | Status::Cancelled));
+            prop_assert_eq!(world.log.iter().filter(|e| ends(&e.event)).count(), 1);
+            assert_bodies(&world);
+            let state = State::of(&world.log).unwrap();
+            let play = Play::reading(&world.log, &flow, 1_000, CODE);
+            prop_assert_eq!(play.state(), &state);
+            prop_assert_eq!(play.machine.fault(), None);
+        }
+        drop(trace);
+    }
+
     /// B49: answers that come before their gates are kept until the gates open, whoever owns the execution then.
     #[test]
     fn b49_early_answers_are_kept(program in any_program(), seed: u64) {
@@ -152,4 +177,41 @@ proptest! {
         prop_assert_eq!(world.run(), Status::Completed);
         prop_assert_eq!(value(&world.log), value(&calm.log));
     }
+}
+
+/// The generator and the schedules reach what the properties are about.
+#[test]
+fn random_histories_reach_every_kind_of_event() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut kinds: BTreeMap<Kind, u32> = BTreeMap::new();
+    let mut lengths = Vec::new();
+    for seed in 0..200 {
+        let program = any_program().new_tree(&mut runner).unwrap().current();
+        let (world, ..) = history(&program, seed, Some(20));
+        lengths.push(world.log.len());
+        for event in &world.log {
+            *kinds.entry(event.event.kind()).or_default() += 1;
+        }
+    }
+    for kind in [
+        Kind::ExecutionSuspended,
+        Kind::ExecutionResumed,
+        Kind::ExecutionParked,
+        Kind::StepStarted,
+        Kind::StepCompleted,
+        Kind::StepFailed,
+        Kind::StepAbandoned,
+        Kind::DecisionRecorded,
+        Kind::TimerSet,
+        Kind::TimerFired,
+        Kind::GateOpened,
+        Kind::GateAnswered,
+        Kind::GateExpired,
+        Kind::EffectIndoubt,
+        Kind::Domain,
+    ] {
+        assert!(kinds.get(&kind).copied().unwrap_or(0) > 10, "{}: {kinds:?}", kind.name());
+    }
+    lengths.sort_unstable();
+    assert!(lengths[100] >= 20 && lengths[199] >= 80, "{lengths:?}");
 }

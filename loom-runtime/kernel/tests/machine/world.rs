@@ -71,8 +71,10 @@ pub(crate) struct World {
     pub(crate) bodies: BTreeMap<String, u32>,
     /// The pending set at every moment at which the log was complete.
     pub(crate) quiet: BTreeMap<u64, BTreeSet<String>>,
-    /// Crash at this point of the history, if any.
+    /// The owner dies at this point of the history, if it dies.
     pub(crate) crash_at: Option<u64>,
+    /// Somebody cancels at this point, if anybody does.
+    pub(crate) cancel_at: Option<u64>,
     /// And at random, once in so many points; at most [`MOST_CRASHES`] times.
     pub(crate) crash_odds: Option<usize>,
     crashes: u32,
@@ -102,6 +104,7 @@ impl World {
             bodies,
             quiet,
             crash_at: None,
+            cancel_at: None,
             crash_odds: None,
             crashes: 0,
             points: 0,
@@ -179,6 +182,9 @@ impl World {
     /// Whether the owner dies here.
     fn dies(&mut self) -> bool {
         self.points += 1;
+        if self.cancel_at == Some(self.points) {
+            self.post(|item| Input::Cancel { reason: "enough".into(), by: "ann".into(), item });
+        }
         let drawn = self.crash_odds.is_some_and(|odds| self.choices.one_in(odds));
         if self.crash_at != Some(self.points) && !(drawn && self.crashes < MOST_CRASHES) {
             return false;
