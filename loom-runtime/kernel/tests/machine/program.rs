@@ -251,7 +251,11 @@ impl Interpreter {
                 for branch in branches {
                     let before = rest;
                     rest = Box::pin(async {
-                        let (mut ended, one) = join(before, async { branch.await }).await;
+                        let one = async {
+                            let (i, value, seen) = branch.await;
+                            (i, value, seen)
+                        };
+                        let (mut ended, one) = join(before, one).await;
                         ended.push(one);
                         ended
                     });

@@ -111,7 +111,10 @@ proptest! {
         let (calm, ..) = history(&program, seed, None);
         let end = value(&calm.log);
         for odds in [4, 10, 30] {
-            let (world, ..) = history(&program, seed.wrapping_add(odds), Some(odds as usize));
+            let flow = flow_of(&program, &Trace::default());
+            let mut world = World::new(&flow, seed.wrapping_add(odds));
+            (world.crash_odds, world.hand_backs) = (Some(odds as usize), odds != 4);
+            prop_assert_eq!(world.run(), Status::Completed);
             prop_assert_eq!(value(&world.log), end.clone());
             assert_bodies(&world);
         }

@@ -78,6 +78,8 @@ pub(crate) struct World {
     /// And at random, once in so many points; at most [`MOST_CRASHES`] times.
     pub(crate) crash_odds: Option<usize>,
     crashes: u32,
+    /// Owners hand the execution back now and then.
+    pub(crate) hand_backs: bool,
     pub(crate) points: u64,
 }
 
@@ -107,6 +109,7 @@ impl World {
             cancel_at: None,
             crash_odds: None,
             crashes: 0,
+            hand_backs: false,
             points: 0,
         }
     }
@@ -241,6 +244,10 @@ impl World {
             if !play.machine.lags() && !play.machine.state().status.is_terminal() {
                 self.quiet.insert(play.state().next, play.pending());
             }
+            if self.hand_backs && self.choices.one_in(30) {
+                self.hand_back(play);
+                return play.closed;
+            }
             self.happen(play, &mut offered, seen);
         }
     }
@@ -258,17 +265,7 @@ impl World {
             can = vec!['s', 'f', 'a', 'c'];
         }
         match can[self.choices.below(can.len())] {
-            'w' => {
-                let batch = play.in_flight.as_ref().unwrap();
-                if batch.closes && self.inbox.keys().any(|i| *i > seen && !batch.consumed.contains(i)) {
-                    play.refuse();
-                    return;
-                }
-                for item in &batch.consumed {
-                    assert!(self.inbox.remove(item).is_some(), "item {item} was consumed twice");
-                }
-                play.write();
-            }
+            'w' => self.write(play, seen),
             'e' => {
                 let invoke = &play.running[self.choices.below(play.running.len())];
                 let (frame, end) = (invoke.frame.to_string(), attempt(invoke));
@@ -295,6 +292,32 @@ impl World {
                 play.now = Timestamp::from_micros(moved); // clocks may run backwards
             }
         }
+    }
+
+    /// The batch in flight becomes durable, or is refused because the inbox has moved.
+    fn write(&mut self, play: &mut Play, seen: u64) {
+        let batch = play.in_flight.as_ref().unwrap();
+        if batch.closes && self.inbox.keys().any(|i| *i > seen && !batch.consumed.contains(i)) {
+            play.refuse();
+            return;
+        }
+        for item in &batch.consumed {
+            assert!(self.inbox.remove(item).is_some(), "item {item} was consumed twice");
+        }
+        play.write();
+    }
+
+    /// The owner goes in good order: what has not ended by now is left to the next one.
+    fn hand_back(&mut self, play: &mut Play) {
+        let handed_out = play.invoked.len();
+        play.offer(Input::HandBack);
+        while play.command() || play.in_flight.is_some() {
+            if play.in_flight.is_some() {
+                self.write(play, u64::MAX);
+            }
+        }
+        assert_eq!(play.invoked.len(), handed_out, "nothing starts any more");
+        assert!(play.closed.is_some() || !play.machine.lags());
     }
 
     fn check_invoke(&mut self, play: &Play) {
