@@ -1,0 +1,254 @@
+//! The command line, as clap reads it.
+//! Not what the verbs do: one file each under `verbs/`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap_complete::Shell;
+use loom_runtime::Status;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; an execution that was run has completed
+  1    the flow returned an error
+  2    the command line, or the JSON that it gave, is not what was expected
+  3    the execution waits; what for is printed
+  4    the execution is parked; the report is printed
+  5    the execution was cancelled
+  6    not found, or refused: conflict, answered before, already ended
+  7    the store cannot be reached or read
+  130  stopped by a signal before it was done";
+
+/// Runs the flows of this program, and shows what they do
+#[derive(Debug, Parser)]
+#[command(version = None, disable_version_flag = true, after_help = EXIT_CODES)]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Print JSON for programs, and nothing else
+    #[arg(long, global = true, display_order = 100)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Start a flow, and run it here until it ends or waits
+    Start(Start),
+    /// Answer a gate, and run the execution on until it rests
+    Resume(Resume),
+    /// Say how a step that is in doubt ended
+    Verdict(Verdict),
+    /// Try a parked execution again
+    Retry(Retry),
+    /// Cancel an execution
+    Cancel(Cancel),
+    /// List executions, or the gates that wait for an answer
+    List(List),
+    /// Show an execution: what it waits for, its frames, its gates, its report
+    Show(Show),
+    /// Print the events of an execution, one a line
+    Logs(Logs),
+    /// Show the state after the first N events, and what the last of them changed
+    Debug(Debug),
+    /// List the flows and steps of this program
+    Flows,
+    /// Draw a flow as a Mermaid flowchart
+    Graph(Graph),
+    /// Print the JSON Schemas of a flow, a gate or a step
+    Schema(Schema),
+    /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
+    Worker(Worker),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// The flow; `flows` lists them
+    pub(crate) flow: String,
+    /// The execution's id; it makes the start repeatable. A fresh UUID unless given
+    #[arg(long)]
+    pub(crate) id: Option<String>,
+    /// The input; `null` unless given
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "stdin"])]
+    pub(crate) input: Option<String>,
+    /// Read the input from a file, or from standard input when it is `-`
+    #[arg(long, value_name = "FILE", conflicts_with = "stdin")]
+    pub(crate) input_file: Option<PathBuf>,
+    /// Read the input from standard input
+    #[arg(value_name = "-", value_parser = PossibleValuesParser::new(["-"]), hide_possible_values = true)]
+    pub(crate) stdin: Option<String>,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Detach {
+    /// Only record it: the next worker goes on
+    #[arg(long = "detach")]
+    pub(crate) set: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct By {
+    /// Who says so; $USER unless given
+    #[arg(long = "by", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The gate's address, EXECUTION/GATE; `list --gates` lists them
+    #[arg(value_name = "EXECUTION/GATE")]
+    pub(crate) gate: String,
+    /// The answer
+    #[arg(
+        long,
+        value_name = "JSON",
+        required_unless_present = "answer_file",
+        conflicts_with = "answer_file"
+    )]
+    pub(crate) answer: Option<String>,
+    /// Read the answer from a file, or from standard input when it is `-`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answer_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) by: By,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verdict {
+    /// The execution
+    pub(crate) execution: String,
+    /// The step's frame, as `show` prints it
+    pub(crate) frame: String,
+    /// How it ended
+    #[arg(value_enum)]
+    pub(crate) verdict: VerdictKind,
+    /// What the step would have returned; with `done`
+    #[arg(long, value_name = "JSON", required_if_eq("verdict", "done"))]
+    pub(crate) result: Option<String>,
+    #[command(flatten)]
+    pub(crate) by: By,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictKind {
+    /// It happened, with this result
+    Done,
+    /// It did not happen: run it again
+    Again,
+    /// Nobody will ever know: the step fails
+    GiveUp,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Retry {
+    /// The execution
+    pub(crate) execution: String,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cancel {
+    /// The execution
+    pub(crate) execution: String,
+    /// Why
+    #[arg(long, default_value = "cancelled from the command line")]
+    pub(crate) reason: String,
+    #[command(flatten)]
+    pub(crate) by: By,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only executions with this status; may be repeated
+    #[arg(long, value_parser = PossibleValuesParser::new(Status::ALL.map(Status::name)))]
+    pub(crate) status: Vec<String>,
+    /// Only executions of this flow
+    #[arg(long)]
+    pub(crate) flow: Option<String>,
+    /// The gates that wait for an answer, in place of the executions
+    #[arg(long)]
+    pub(crate) gates: bool,
+    /// At most so many; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Only ids after this one, for the next page
+    #[arg(long, value_name = "EXECUTION")]
+    pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The execution
+    pub(crate) execution: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// The execution
+    pub(crate) execution: String,
+    /// Go on with new events until the execution has ended
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// The first sequence to print
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) from: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Debug {
+    /// The execution
+    pub(crate) execution: String,
+    /// How many events are folded in; all of them unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) at: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Graph {
+    /// The flow; `flows` lists them
+    pub(crate) flow: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// The flow; `flows` lists them
+    pub(crate) flow: String,
+    /// Only what this gate takes as an answer
+    #[arg(long, conflicts_with = "step")]
+    pub(crate) gate: Option<String>,
+    /// Of this step, in place of the flow
+    #[arg(long)]
+    pub(crate) step: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Worker {
+    /// How long running steps may take to finish after the first signal: `30s`, `2m`
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub(crate) grace: std::time::Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let parsed: jiff::SignedDuration =
+        text.parse().map_err(|_| "expected a duration such as `30s` or `2m`".to_owned())?;
+    parsed.try_into().map_err(|_| "expected a duration that is not negative".to_owned())
+}

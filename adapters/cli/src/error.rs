@@ -1,0 +1,115 @@
+//! What a command says when it could not do what it was asked: what it was, what was expected, what to do next.
+//! Not the failures of flows: those are outcomes, and are printed as such.
+
+use loom_runtime::{
+    AnswerError, ControlError, ExecutionId, StartError,
+    kernel::{InvalidId, InvalidPayload},
+    ports::StoreError,
+};
+
+use crate::exit::Exit;
+
+/// An error of a command, with advice.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+    /// Lines of advice, each a sentence or a command.
+    pub(crate) help: Vec<String>,
+    /// The execution that there is not, for whoever can look for similar ones.
+    pub(crate) unknown: Option<ExecutionId>,
+}
+
+impl CliError {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), help: Vec::new(), unknown: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Exit::Refused, message)
+    }
+
+    pub(crate) fn help(mut self, line: impl Into<String>) -> Self {
+        self.help.push(line.into());
+        self
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Unknown(id) => Self { unknown: Some(id), ..Self::refused(message) },
+            StoreError::Terminal { execution, .. } => {
+                Self::refused(message).help(format!("`show {execution}` tells how it ended"))
+            }
+            StoreError::Corrupt(_) => Self::new(Exit::Store, message)
+                .help("`logs EXECUTION --json` prints the stored events as they are"),
+            StoreError::Unavailable(_) => Self::new(Exit::Store, message)
+                .help("see that the store runs, and that this program may reach it; then repeat the command"),
+            _ => Self::refused(message).help("somebody else was faster: repeat the command"),
+        }
+    }
+}
+
+impl From<StartError> for CliError {
+    fn from(error: StartError) -> Self {
+        let message = error.to_string();
+        match error {
+            StartError::Store(error) => error.into(),
+            StartError::Conflict { id, .. } => Self::refused(message).help(format!(
+                "`show {id}` tells what it is; a start with its own flow and input is no error"
+            )),
+            StartError::UnknownFlow { .. } => Self::refused(message).help("`flows` lists them"),
+            StartError::InvalidId(_) => Self::usage(message),
+            StartError::Input { flow, .. } => {
+                Self::usage(message).help(format!("`schema {flow}` prints what it takes"))
+            }
+        }
+    }
+}
+
+impl From<AnswerError> for CliError {
+    fn from(error: AnswerError) -> Self {
+        let message = error.to_string();
+        match error {
+            AnswerError::Store(error) => error.into(),
+            AnswerError::Address(_) | AnswerError::Invalid { .. } => Self::usage(message),
+            AnswerError::AlreadyAnswered(gate) | AnswerError::Closed { address: gate, .. } => {
+                Self::refused(message).help(format!("`show {}` tells how it ended", gate.execution))
+            }
+            AnswerError::UnknownGate { .. } => Self::refused(message),
+        }
+    }
+}
+
+impl From<ControlError> for CliError {
+    fn from(error: ControlError) -> Self {
+        let message = error.to_string();
+        match error {
+            ControlError::Store(error) => error.into(),
+            ControlError::Invalid { .. } => Self::usage(message),
+            ControlError::NotParked { execution, .. }
+            | ControlError::NotInDoubt { execution, .. }
+            | ControlError::AlreadyJudged { execution, .. } => {
+                Self::refused(message).help(format!("`show {execution}` tells where it stands"))
+            }
+        }
+    }
+}
+
+impl From<InvalidId> for CliError {
+    fn from(error: InvalidId) -> Self {
+        Self::usage(error.to_string()).help("`list` prints the ids of the executions that there are")
+    }
+}
+
+impl From<InvalidPayload> for CliError {
+    fn from(error: InvalidPayload) -> Self {
+        Self::new(Exit::Store, format!("a stored value cannot be read: {error}"))
+    }
+}

@@ -1,0 +1,104 @@
+//! Where an execution stands, in a few lines: its outcome, what it waits for, or why it is parked.
+//! Not its frames and its log: `show` and `logs` have those.
+
+use loom_runtime::{
+    Status, Timestamp,
+    kernel::{Outcome, ParkReport, State},
+    ports::ExecutionRow,
+};
+
+use super::{
+    frame::failure,
+    instant::with_distance,
+    paint::Paint,
+    shell::command,
+    text::{PAYLOAD, indent, shorten},
+    wait,
+};
+use crate::waits::Wait;
+
+/// What a renderer knows of its reader.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) now: Timestamp,
+    pub(crate) paint: Paint,
+}
+
+/// Where it stands, after it was worked on.
+pub(crate) fn standing(row: &ExecutionRow, state: &State, waits: &[Wait], reader: Reader<'_>) -> String {
+    let Reader { program, now, paint } = reader;
+    let (id, status) = (row.id.as_str(), paint.status(row.status));
+    match (row.status, &state.outcome) {
+        (_, Some(Outcome::Completed(value))) => {
+            format!("{id} {status}: {}\n", shorten(value.as_str(), 10 * PAYLOAD))
+        }
+        (_, Some(Outcome::Failed(failed))) => format!("{id} {status}: {}\n", failure(failed)),
+        (_, Some(Outcome::Cancelled { reason, by })) => format!("{id} {status} by {by}: {reason}\n"),
+        (Status::Parked, _) => {
+            let mut text = format!("{id} {status}\n");
+            if let Some(report) = &state.parked {
+                text.push_str(&indent(&parked(report), 2));
+            }
+            let verdicts: Vec<_> =
+                waits.iter().filter(|wait| matches!(wait, Wait::Verdict { .. })).cloned().collect();
+            if verdicts.is_empty() {
+                text.push_str(&format!("  then:  {}\n", command(&[program, "retry", id])));
+            }
+            text.push_str(&indent(&wait::waits(&verdicts, id, program, now), 2));
+            text
+        }
+        (Status::Running, _) => match &row.lease {
+            Some(lease) => format!("{id} {status}, by worker {}\n", lease.worker),
+            None => {
+                format!("{id} {status}: the next worker takes it up\n  {}\n", command(&[program, "worker"]))
+            }
+        },
+        _ if waits.is_empty() => format!("{id} {status}\n"),
+        _ => format!("{id} {status}, it waits for\n{}", indent(&wait::waits(waits, id, program, now), 2)),
+    }
+}
+
+/// A report, line by line.
+pub(crate) fn parked(report: &ParkReport) -> String {
+    let mut text = format!("{}: {}\n", report.fault, report.message);
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            text.push_str(&format!("  {name:<9}{value}\n"));
+        }
+    };
+    line("frame", report.frame.as_ref().map(ToString::to_string));
+    line("event", report.sequence.map(|sequence| sequence.to_string()));
+    line("near", report.near.as_ref().map(ToString::to_string));
+    line("the log", report.expected.clone());
+    line("the code", report.found.clone());
+    line("help", Some(report.help.clone()));
+    text
+}
+
+/// The head of an execution: names and instants.
+pub(crate) fn head(row: &ExecutionRow, state: &State, reader: Reader<'_>) -> String {
+    let Reader { now, paint, .. } = reader;
+    let mut text = format!("{}  {}  {}\n", paint.bold(row.id.as_str()), row.flow, paint.status(row.status));
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<9}{value}\n"));
+    line("started", with_distance(row.created_at, now));
+    line("changed", with_distance(row.updated_at, now));
+    if let Some(at) = row.wake_at {
+        line("wakes", with_distance(at, now));
+    }
+    if let Some(lease) = &row.lease {
+        line("worker", format!("{}, its lease ends {}", lease.worker, with_distance(lease.until, now)));
+    }
+    if row.takeovers > 0 {
+        line("takeovers", format!(" {} in a row without an outcome", row.takeovers));
+    }
+    line("events", row.next.to_string());
+    line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
+    match &state.outcome {
+        Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),
+        Some(Outcome::Failed(failed)) => line("error", failure(failed)),
+        Some(Outcome::Cancelled { reason, by }) => line("cancelled", format!(" by {by}: {reason}")),
+        None => {}
+    }
+    text
+}

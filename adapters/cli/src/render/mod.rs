@@ -1,0 +1,13 @@
+//! How things look to people: tables, sentences, commands to copy.
+//! Not what programs read: those are the shapes of [`crate::shape`].
+
+pub(crate) mod event;
+pub(crate) mod execution;
+pub(crate) mod frame;
+pub(crate) mod instant;
+pub(crate) mod paint;
+pub(crate) mod schema;
+pub(crate) mod shell;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod wait;

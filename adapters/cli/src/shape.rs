@@ -1,0 +1,196 @@
+//! The shapes of `--json`: what programs may rely on. Fields are added, never renamed or removed.
+//! Not the log's own formats: an event's payload and meta are printed as they are stored.
+
+use loom_runtime::{
+    ExecutionId, Timestamp,
+    kernel::{Frame, Outcome, ParkReport, Payload, Record, State},
+    ports::{ExecutionRow, GateRow},
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::waits::Wait;
+
+/// Instants as RFC 3339 text.
+pub(crate) mod instant {
+    use loom_runtime::Timestamp;
+    use serde::Serializer;
+
+    pub(crate) fn exactly<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(at)
+    }
+
+    pub(crate) fn maybe<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+        match at {
+            Some(at) => to.collect_str(at),
+            None => to.serialize_none(),
+        }
+    }
+}
+
+/// An execution in a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Execution {
+    execution: ExecutionId,
+    flow: String,
+    status: &'static str,
+    /// How many events its log has.
+    events: u64,
+    #[serde(serialize_with = "instant::exactly")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "instant::exactly")]
+    updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
+    wake_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
+    leased_until: Option<Timestamp>,
+    takeovers: u32,
+}
+
+impl Execution {
+    pub(crate) fn of(row: &ExecutionRow) -> Self {
+        Self {
+            execution: row.id.clone(),
+            flow: row.flow.clone(),
+            status: row.status.name(),
+            events: row.next,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            wake_at: row.wake_at,
+            worker: row.lease.as_ref().map(|lease| lease.worker.clone()),
+            leased_until: row.lease.as_ref().map(|lease| lease.until),
+            takeovers: row.takeovers,
+        }
+    }
+}
+
+/// What `list` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Executions {
+    pub(crate) executions: Vec<Execution>,
+    /// Whether there are more than the limit let through.
+    pub(crate) more: bool,
+}
+
+/// A gate.
+#[derive(Debug, Serialize)]
+pub(crate) struct Gate {
+    address: String,
+    execution: ExecutionId,
+    frame: String,
+    gate: String,
+    state: &'static str,
+    #[serde(serialize_with = "instant::exactly")]
+    opened_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
+    expires_at: Option<Timestamp>,
+    schema: serde_json::Value,
+}
+
+impl Gate {
+    pub(crate) fn of(row: &GateRow) -> Self {
+        Self {
+            address: format!("{}/{}", row.execution, row.frame),
+            execution: row.execution.clone(),
+            frame: row.frame.to_string(),
+            gate: row.gate.clone(),
+            state: row.state.name(),
+            opened_at: row.opened_at,
+            expires_at: row.expires_at,
+            schema: serde_json::from_str(&row.schema).unwrap_or_default(),
+        }
+    }
+}
+
+/// What `list --gates` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Gates {
+    pub(crate) gates: Vec<Gate>,
+    /// Whether there are more than the limit let through.
+    pub(crate) more: bool,
+}
+
+/// Where an execution stands: what `start`, `resume`, `verdict`, `retry` and `cancel` print.
+#[derive(Debug, Serialize)]
+pub(crate) struct Standing<'a> {
+    #[serde(flatten)]
+    pub(crate) execution: Execution,
+    pub(crate) waits: Vec<Wait>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<&'a Outcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parked: Option<&'a ParkReport>,
+}
+
+/// What `show` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Whole<'a> {
+    #[serde(flatten)]
+    pub(crate) standing: Standing<'a>,
+    pub(crate) input: &'a Payload,
+    pub(crate) frames: Vec<NamedFrame<'a>>,
+    pub(crate) gates: Vec<Gate>,
+    /// Why the rest of the log could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable: Option<&'a str>,
+}
+
+/// A frame with its id.
+#[derive(Debug, Serialize)]
+pub(crate) struct NamedFrame<'a> {
+    pub(crate) frame: &'a str,
+    #[serde(flatten)]
+    pub(crate) of: &'a Frame,
+}
+
+/// One event: a line of `logs`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Event<'a> {
+    execution: &'a ExecutionId,
+    sequence: u64,
+    kind: &'a str,
+    #[serde(serialize_with = "instant::exactly")]
+    at: Timestamp,
+    schema: u16,
+    payload: Stored<'a>,
+    meta: Stored<'a>,
+}
+
+/// Stored JSON as it is; what is no JSON, as text.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Stored<'a> {
+    Json(&'a RawValue),
+    Text(&'a str),
+}
+
+impl<'a> Event<'a> {
+    pub(crate) fn of(execution: &'a ExecutionId, record: &'a Record) -> Self {
+        let stored = |text: &'a str| serde_json::from_str(text).map_or(Stored::Text(text), Stored::Json);
+        Self {
+            execution,
+            sequence: record.sequence,
+            kind: &record.kind,
+            at: record.at,
+            schema: record.schema,
+            payload: stored(&record.payload),
+            meta: stored(&record.meta),
+        }
+    }
+}
+
+/// What `debug` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Moment<'a> {
+    pub(crate) execution: &'a ExecutionId,
+    /// How many events are folded in.
+    pub(crate) at: u64,
+    /// How many there are.
+    pub(crate) events: u64,
+    pub(crate) state: &'a State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) event: Option<Event<'a>>,
+    pub(crate) changes: Vec<String>,
+}

@@ -1,0 +1,59 @@
+//! `resume`: answers a gate, and runs its execution on until it rests.
+//! Not for timers and retries: those need a worker, and nobody's word.
+
+use loom_runtime::{AnswerError, ExecutionId, GateAddress, ports::GateState};
+
+use super::Verbs;
+use crate::{
+    args::Resume,
+    error::CliError,
+    exit::Exit,
+    input,
+    render::{schema::hint, shell::answer},
+};
+
+impl Verbs<'_> {
+    pub(super) async fn resume(&mut self, args: Resume) -> Result<Exit, CliError> {
+        let gate: GateAddress = match args.gate.parse() {
+            Ok(gate) => gate,
+            Err(error) => return Err(self.with_gates(CliError::from(error), &args.gate).await),
+        };
+        let answer = match (&args.answer, &args.answer_file) {
+            (Some(json), _) => input::argument("answer", json)?,
+            (None, Some(path)) => input::file(self.console, path)?,
+            (None, None) => {
+                return Err(CliError::usage("an answer is needed: `--answer` or `--answer-file`"));
+            }
+        };
+        let by = self.by(args.by);
+        if let Err(error) = self.app.resume(&gate, answer, &by).await {
+            let lists = matches!(error, AnswerError::UnknownGate { .. } | AnswerError::Invalid { .. });
+            let error = CliError::from(error);
+            return Err(if lists { self.with_gates(error, &args.gate).await } else { error });
+        }
+        if args.detach.set {
+            return self.hand_over(&gate.execution, &format!("{gate} answered by {by}")).await;
+        }
+        Ok(self.run_on(&gate.execution).await?.0)
+    }
+
+    /// Adds the open gates of the execution that the address seems to mean.
+    async fn with_gates(&self, mut error: CliError, address: &str) -> CliError {
+        let id: Option<ExecutionId> = address.split('/').next().and_then(|id| id.parse().ok());
+        let gates = match &id {
+            Some(id) => self.app.gates(Some(id)).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let open: Vec<_> = gates.iter().filter(|gate| gate.state == GateState::Open).collect();
+        for gate in &open {
+            let schema = serde_json::from_str(&gate.schema).unwrap_or_default();
+            let address = format!("{}/{}", gate.execution, gate.frame);
+            error = error.help(format!(
+                "open is `{address}`, it expects {}:\n  {}",
+                hint(&schema),
+                answer(&self.console.program, &address, &schema)
+            ));
+        }
+        if open.is_empty() { error.help("`list --gates` prints the gates that are open") } else { error }
+    }
+}

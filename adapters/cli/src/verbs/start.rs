@@ -1,0 +1,34 @@
+//! `start`: begins an execution, and runs it until it rests.
+//! Not a worker: nothing else that is due is taken up.
+
+use loom_runtime::kernel::Payload;
+
+use super::Verbs;
+use crate::{args::Start, error::CliError, exit::Exit, input, render::schema::hint};
+
+impl Verbs<'_> {
+    pub(super) async fn start(&mut self, args: Start) -> Result<Exit, CliError> {
+        let flow = self.flow(&args.flow)?;
+        let input = match (&args.input, &args.input_file, &args.stdin) {
+            (Some(json), _, _) => input::argument("input", json)?,
+            (_, Some(path), _) => input::file(self.console, path)?,
+            (_, _, Some(_)) => input::standard_input(self.console)?,
+            _ => Payload::null(),
+        };
+        let mut start = self.app.start_dynamic(flow.name, input);
+        if let Some(id) = args.id {
+            start = start.id(id);
+        }
+        start = if args.detach.set { start.detached() } else { start.alone() };
+        let started = start.await.map_err(|error| {
+            let misfit = matches!(error, loom_runtime::StartError::Input { .. });
+            let error = CliError::from(error);
+            if misfit { error.help(format!("it takes {}", hint((flow.input)().as_value()))) } else { error }
+        });
+        let id = started?;
+        if args.detach.set {
+            return self.hand_over(&id, id.as_str()).await;
+        }
+        Ok(self.run_on(&id).await?.0)
+    }
+}

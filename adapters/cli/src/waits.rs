@@ -1,0 +1,72 @@
+//! What an execution waits for, found in its state and in the index of gates.
+//! Not how that is told: `render::wait` does it for people, the serialised form is for programs.
+
+use loom_runtime::{
+    Timestamp,
+    kernel::{FrameKind, FrameStatus, State},
+    ports::{GateRow, GateState},
+};
+use serde::Serialize;
+
+use crate::{render::frame::in_order, shape::instant};
+
+/// One thing that an execution waits for.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Wait {
+    /// An answer.
+    Gate {
+        frame: String,
+        address: String,
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
+        expires_at: Option<Timestamp>,
+        schema: serde_json::Value,
+    },
+    /// An instant.
+    Timer {
+        frame: String,
+        #[serde(serialize_with = "instant::exactly")]
+        due: Timestamp,
+    },
+    /// The next attempt of a step.
+    Retry {
+        frame: String,
+        attempt: u32,
+        #[serde(serialize_with = "instant::exactly")]
+        due: Timestamp,
+    },
+    /// Somebody who knows how a step ended.
+    Verdict { frame: String, attempt: u32, reason: String },
+    /// A step that was started.
+    Step { frame: String, attempt: u32 },
+}
+
+/// What it waits for, in the order of asking; nothing when it has ended.
+pub(crate) fn waits(state: &State, gates: &[GateRow]) -> Vec<Wait> {
+    if state.status.is_terminal() {
+        return Vec::new();
+    }
+    let mut waits = Vec::new();
+    for gate in gates.iter().filter(|gate| gate.state == GateState::Open) {
+        waits.push(Wait::Gate {
+            frame: gate.frame.to_string(),
+            address: format!("{}/{}", gate.execution, gate.frame),
+            expires_at: gate.expires_at,
+            schema: serde_json::from_str(&gate.schema).unwrap_or_default(),
+        });
+    }
+    for (id, known) in in_order(state) {
+        let (frame, attempt) = (id.to_string(), known.attempt);
+        match (known.status, &known.kind, known.due) {
+            (FrameStatus::Open, FrameKind::Timer, Some(due)) => waits.push(Wait::Timer { frame, due }),
+            (FrameStatus::Open, FrameKind::Step { .. }, _) => waits.push(Wait::Step { frame, attempt }),
+            (FrameStatus::BackingOff, _, Some(due)) => waits.push(Wait::Retry { frame, attempt, due }),
+            (FrameStatus::InDoubt, _, _) => {
+                let reason = known.doubt.clone().unwrap_or_default();
+                waits.push(Wait::Verdict { frame, attempt, reason });
+            }
+            _ => {}
+        }
+    }
+    waits
+}
