@@ -150,6 +150,15 @@ mod tests {
     }
 
     #[test]
+    fn a_formatter_changes_nothing() {
+        let source = include_str!("../tests/expand/flow.rs");
+        let mut file: syn::File = syn::parse_str(source).expect("the sample parses");
+        file.attrs.clear();
+        let tight = quote::ToTokens::to_token_stream(&file).to_string();
+        assert_eq!(fingerprint(&tight), fingerprint(&prettyplease::unparse(&file)));
+    }
+
+    #[test]
     fn code_counts() {
         let base = fingerprint("async fn f(ctx: Ctx) -> R { g(1).await }");
         for other in [

@@ -29,7 +29,9 @@ fn every_code_has_a_case() {
     let expected = text_of("stderr");
     let codes: Vec<&str> = CODES
         .split('"')
-        .filter(|text| text.len() == 5 && text.starts_with('L') && text[1..].bytes().all(|b| b.is_ascii_digit()))
+        .filter(|text| {
+            text.len() == 5 && text.starts_with('L') && text[1..].bytes().all(|b| b.is_ascii_digit())
+        })
         .collect();
     assert!(codes.len() >= 38, "the table of codes has another form now");
     let missing: Vec<_> = codes.iter().filter(|code| !expected.contains(&format!("[{code}]"))).collect();

@@ -280,15 +280,13 @@ fn body(flow: &Flow) -> TokenStream {
 
 /// The rewritten body, after the handle that notes where the flow waits.
 fn with_handle(survey: &Survey, flow: &Flow) -> TokenStream {
-    let block = &survey.block;
-    let ctx = match &flow.ctx {
-        Some(ctx) if survey.notes_lines => &ctx.ident,
-        _ => return block.to_token_stream(),
-    };
-    let (handle, stmts) = (Ident::new(body::NEAR, Span::mixed_site()), &block.stmts);
-    quote_spanned! {Span::mixed_site()=>
-        { let #handle = ::core::clone::Clone::clone(&#ctx); #(#stmts)* }
-    }
+    let ctx = flow.ctx.as_ref().filter(|_| survey.notes_lines).map(|ctx| &ctx.ident);
+    let (attrs, stmts) = (&flow.inner_attrs, &survey.block.stmts);
+    let handle = ctx.map(|ctx| {
+        let handle = Ident::new(body::NEAR, Span::mixed_site());
+        quote_spanned!(Span::mixed_site()=> let #handle = ::core::clone::Clone::clone(&#ctx);)
+    });
+    quote_spanned!(Span::mixed_site()=> { #(#attrs)* #handle #(#stmts)* })
 }
 
 fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {

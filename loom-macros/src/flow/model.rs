@@ -2,7 +2,8 @@
 //! well: `check.rs` reports them.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{FnArg, Ident, LitStr, Pat, PatType};
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Attribute, Block, FnArg, Ident, LitStr, Pat, PatType, Stmt, token};
 
 use crate::arguments::EffectClasses;
 use crate::body::Survey;
@@ -28,6 +29,8 @@ pub(crate) struct Flow {
     pub(crate) inputs: Vec<Param>,
     /// The parameters behind it that are no plain names.
     pub(crate) unusable: Vec<FnArg>,
+    /// The `#![..]` at the head of the body.
+    pub(crate) inner_attrs: Vec<Attribute>,
     /// The body, if it parses and the context has a name.
     pub(crate) survey: Option<Survey>,
 }
@@ -62,7 +65,17 @@ impl Flow {
                 other => unusable.push(other.clone()),
             }
         }
-        let survey = ctx.as_ref().and_then(|ctx| survey(&item, &ctx.ident, diagnostics));
+        let (inner_attrs, block) = match parse_body.parse2(item.body.stream()) {
+            Ok((attrs, stmts)) => (attrs, Some(stmts)),
+            Err(error) => {
+                diagnostics.syntax(error);
+                (Vec::new(), None)
+            }
+        };
+        let survey = ctx.as_ref().zip(block).map(|(ctx, stmts)| {
+            let brace_token = token::Brace { span: item.body.delim_span() };
+            Survey::new(Block { brace_token, stmts }, &ctx.ident)
+        });
         Self {
             runtime: RuntimePath::new(root.as_ref()),
             kind: if part.is_present() { Kind::Part } else { Kind::Flow },
@@ -72,6 +85,7 @@ impl Flow {
             ctx,
             inputs,
             unusable,
+            inner_attrs,
             survey,
             item,
         }
@@ -104,12 +118,7 @@ fn context_param(typed: &PatType) -> Option<Param> {
     Param::new(typed)
 }
 
-fn survey(item: &FnItem, ctx: &Ident, diagnostics: &mut Diagnostics) -> Option<Survey> {
-    match syn::parse2(TokenTree::Group(item.body.clone()).into()) {
-        Ok(block) => Some(Survey::new(block, ctx)),
-        Err(error) => {
-            diagnostics.syntax(error);
-            None
-        }
-    }
+/// What is between the braces of a body.
+fn parse_body(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, Vec<Stmt>)> {
+    Ok((input.call(Attribute::parse_inner)?, input.call(Block::parse_within)?))
 }

@@ -49,6 +49,7 @@ fn of_flow_signatures() {
     let cases: &[(&str, &[&str])] = &[
         ("#[flow] async fn f(ctx: Ctx) -> Result<(), E> {}", &[]),
         ("#[flow] async fn f(_: Ctx, a: A) -> R {}", &[]),
+        ("#[flow] async fn f(ctx: Ctx) -> R { #![allow(unused)] ctx.run(a()).await }", &[]),
         ("#[flow(part)] async fn f(ctx: Ctx, a: A, b: B) {}", &[]),
         ("#[flow] fn f(ctx: Ctx) -> R {}", &["L0201"]),
         ("#[flow] async fn f() -> R {}", &["L0202"]),

@@ -10,6 +10,8 @@ async fn price(sku: u32) -> loom::Result<u32> {
 
 #[flow]
 async fn checkout(cx: loom::Ctx, mut sku: u32) -> loom::Result<u32> {
+    #![allow(unused_variables)]
+    let unused = 1;
     sku += 1;
     for ctx in 0..sku {
         cx.run(price(ctx)).await?;
