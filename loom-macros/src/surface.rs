@@ -52,7 +52,7 @@ impl Surface<'_> {
             #vis fn #name(#(#params),*) -> #call { #body }
 
             #(#cfgs)* #(#docs)*
-            #[allow(non_camel_case_types, missing_docs)]
+            #[allow(missing_docs, non_camel_case_types, unreachable_pub)]
             #vis enum #name {}
         }
     }

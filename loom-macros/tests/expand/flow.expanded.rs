@@ -7,7 +7,7 @@ fn checkout(order: Order) -> ::loom::__v1::FlowCall<checkout> {
     checkout::__loom_call(order)
 }
 /// Sell an order.
-#[allow(non_camel_case_types, missing_docs)]
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
 enum checkout {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {

@@ -15,7 +15,7 @@ fn checkout(order: Order, coupon: Coupon) -> ::loom::__v1::FlowCall<checkout> {
     let _ = (order, coupon);
     ::core::panic!("this item did not compile")
 }
-#[allow(non_camel_case_types, missing_docs)]
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
 enum checkout {}
 #[allow(missing_docs, unused, clippy::all)]
 const _: () = {

@@ -7,7 +7,7 @@ fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>> {
     pay::__loom_call(order)
 }
 /// Take the money, or ask again until somebody pays.
-#[allow(non_camel_case_types, missing_docs)]
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
 enum pay {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {

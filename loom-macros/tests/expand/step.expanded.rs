@@ -7,7 +7,7 @@ pub fn reserve(sku: String, qty: u32) -> ::loom::__v1::StepCall<reserve> {
     reserve::__loom_call(sku, qty)
 }
 /// Reserve stock for an order.
-#[allow(non_camel_case_types, missing_docs)]
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
 pub enum reserve {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
