@@ -241,7 +241,7 @@ pub struct Started {
     pub code: Fingerprints,
     /// Where the execution's uuids and random numbers come from.
     pub seed: Digest,
-    /// Numbered behaviours of the engine that hold for this log, see [`crate::flags`].
+    /// Numbered behaviours of the engine that hold for this log. There are none yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<u16>,
 }

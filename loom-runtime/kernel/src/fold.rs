@@ -289,10 +289,12 @@ impl State {
             },
             Event::EffectIndoubt(e) => {
                 let frame = self.frame(&e.frame)?;
-                frame.doubt = Some(e.reason.clone());
-                if frame.status != FrameStatus::Abandoned {
-                    frame.status = FrameStatus::InDoubt;
+                match frame.status {
+                    FrameStatus::Settled => return Err(format!("frame `{}` was settled before", e.frame)),
+                    FrameStatus::Abandoned => {} // recorded and listed, but nobody waits for it
+                    _ => frame.status = FrameStatus::InDoubt,
                 }
+                frame.doubt = Some(e.reason.clone());
             }
             Event::StepAbandoned(e) => {
                 let frame = self.unsettled(&e.frame)?;

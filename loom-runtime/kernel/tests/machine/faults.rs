@@ -115,7 +115,9 @@ fn a_durable_call_polled_on_another_thread_parks() {
     play.pump();
     let report = play.parked(Fault::OutsidePass);
     assert_eq!(report.frame, Some(id("leaked")));
-    drop(call); // the flow is gone: that says nothing
+    drop(call);
+    let rung = play.alarms.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(rung, 1, "the flow is gone: dropping what is left of it says nothing");
     assert!(!play.has(Kind::StepAbandoned));
 }
 

@@ -12,6 +12,7 @@ mod divergence;
 mod doubt;
 mod endings;
 mod faults;
+mod folding;
 mod golden;
 mod identity;
 mod play;
