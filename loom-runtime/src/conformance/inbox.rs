@@ -169,7 +169,7 @@ pub async fn an_unread_item_refuses_a_close(store: Shared) {
 
 pub async fn what_a_close_consumes_does_not_refuse_it(store: Shared) {
     let mut owner = Owner::create(&store, "a").await;
-    let items = vec![post(&store, "a", None).await, post(&store, "a", None).await];
+    let items = [post(&store, "a", None).await, post(&store, "a", None).await];
     owner.send(&Append { consumed: vec![items[0]], ..owner.batch(1) }).await.expect("accepted");
     let close = Append { consumed: vec![items[1]], ..owner.closing(Status::Suspended) };
     assert_eq!(owner.send(&close).await, Ok(()), "both are in the log");

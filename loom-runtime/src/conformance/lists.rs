@@ -28,6 +28,7 @@ pub async fn pages_come_in_byte_order(store: Shared) {
         loop {
             let page = names(&store, ListFilter { after, limit, ..ListFilter::default() }).await;
             assert!(page.len() <= limit);
+            assert!(all.len() <= sorted.len(), "the pages do not end: {all:?}");
             let Some(last) = page.last() else { break };
             after = Some(id(last));
             all.extend(page);

@@ -317,6 +317,7 @@ pub async fn b40_paging_reads_every_event_once(store: Shared) {
             pages += 1;
             let last = page.len() < PAGE;
             read.extend(page);
+            assert!(read.len() <= length, "the pages do not end");
             if last {
                 break;
             }
