@@ -152,6 +152,7 @@ fn of_the_context() {
         ("helper(ctx).await;", &["L0222"]),
         ("helper(&ctx, 1).await; order.with(ctx.clone());", &["L0222", "L0222"]),
         ("let c = ctx;", &["L0222"]),
+        ("ctx.clone().run(a()).await;", &["L0222"]),
         ("let ctx = other();", &["L0222"]),
         ("xs.map(|ctx| 1);", &["L0222"]),
         ("let c = ctx.clone(); let _ = ctx;", &[]),

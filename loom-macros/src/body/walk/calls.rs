@@ -23,6 +23,10 @@ impl Walker<'_> {
             return;
         };
         let syscall = Syscall::of(&root.method);
+        if root.method == "clone" && links.iter().any(|link| Syscall::of(&link.method).is_some()) {
+            // `ctx.clone().run(..)`: the clone has no place.
+            self.findings.push(Finding::CtxMoved(format_ident!("{}", self.ctx, span = root.method.span())));
+        }
         let read = syscall.and_then(|syscall| {
             let earlier = self.calls.iter().filter(|earlier| earlier.syscall == syscall).count();
             Call::read(syscall, &links, earlier + 1, &self.scope, self.ctx)
