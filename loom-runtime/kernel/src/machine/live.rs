@@ -67,7 +67,15 @@ impl Machine {
             Input::Suspend => Ok(self.suspend()),
             Input::HandBack => self.hand_back(),
             Input::Alarm => self.alarm(),
-            Input::Fault(report) => Err(report),
+            Input::Fault(report) => {
+                let of = report.frame.clone().filter(|_| before_the_body(report.fault));
+                if let Some((frame, active)) =
+                    of.and_then(|frame| Some((frame.clone(), self.take_active(&frame)?)))
+                {
+                    self.not_made(frame, active.attempt)?;
+                }
+                Err(report)
+            }
             Input::Recorded(_) | Input::Live { .. } | Input::Written | Input::Refused => {
                 Ok(Offered::Ignored("not here"))
             }
@@ -304,7 +312,14 @@ impl Machine {
                 let error = if attempt > 1 && attempt >= retry.attempts { used_up } else { error };
                 self.failed(frame, attempt, error.into(), RetryClass::Transient, retry)?;
             }
-            AttemptEnd::Fault(report) => return Err(report),
+            AttemptEnd::Fault(report) => {
+                if before_the_body(report.fault) {
+                    self.not_made(frame, attempt)?;
+                } else if delivery == Delivery::AtMostOnce {
+                    self.doubt(frame, attempt, report.fault.name())?;
+                }
+                return Err(report);
+            }
             AttemptEnd::Lost(reason) if delivery == Delivery::AtMostOnce => {
                 self.doubt(frame, attempt, &reason)?
             }
@@ -433,20 +448,31 @@ impl Machine {
         Ok(Offered::Accepted)
     }
 
-    /// An attempt that is on record but was never handed out did not happen: where that counts, it is noted, and
-    /// another is due at once for the next owner.
     fn hand_back(&mut self) -> Done {
         self.held = true;
-        for frame in std::mem::take(&mut self.waiting).into_values() {
-            let Some(Active { attempt, .. }) = self.active.remove(&frame) else { continue };
-            let (retry, delivery) = self.terms(&frame);
-            if delivery == Delivery::AtMostOnce || retry.counts_crashes() {
-                let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
-                self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }))?;
-            }
-        }
+        self.give_up_waiting()?;
         self.flush();
         Ok(Offered::Accepted)
+    }
+
+    /// Attempts that are on record but were not handed out are left to the next owner.
+    pub(super) fn give_up_waiting(&mut self) -> Result<(), ParkReport> {
+        for frame in std::mem::take(&mut self.waiting).into_values() {
+            if let Some(active) = self.active.remove(&frame) {
+                self.not_made(frame, active.attempt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An attempt that is on record did not happen: where that counts, it is noted, and another is due at once.
+    fn not_made(&mut self, frame: FrameId, attempt: u32) -> Result<(), ParkReport> {
+        let (retry, delivery) = self.terms(&frame);
+        if delivery == Delivery::AtMostOnce || retry.counts_crashes() {
+            let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
+            self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }))?;
+        }
+        Ok(())
     }
 
     fn alarm(&mut self) -> Done {
@@ -499,6 +525,11 @@ impl Machine {
         }
         self.start_again(frame)
     }
+}
+
+/// Whether a fault that the runtime finds with an attempt is found before its body has run.
+fn before_the_body(fault: Fault) -> bool {
+    matches!(fault, Fault::MissingStep | Fault::MissingResource | Fault::Undecodable)
 }
 
 fn unfoldable(error: UnfoldableEvent) -> ParkReport {

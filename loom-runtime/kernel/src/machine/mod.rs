@@ -434,6 +434,8 @@ impl Machine {
             self.phase = Phase::Closed(self.journal.state().status, false);
             return;
         }
+        // Neither can fail for frames that are open; if one does, the report still tells why.
+        let _ = self.give_up_waiting();
         self.in_doubt_where_running("parked");
         self.revoke_all();
         self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));

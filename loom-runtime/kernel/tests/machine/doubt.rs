@@ -250,3 +250,67 @@ fn handing_back_before_the_attempt_was_handed_out_leaves_no_doubt() {
     assert_eq!(next.runs(), ["charge"]);
     assert_eq!(doubts(&next.log), []);
 }
+
+#[test]
+fn parking_before_the_attempt_was_handed_out_leaves_no_doubt() {
+    let branches = |mended: bool| {
+        flow(move |cx| async move {
+            let panics = async {
+                step(&cx, "other", json!(0)).await;
+                assert!(mended, "a fault in code");
+                told(step_of(&cx, "charge2", Delivery::AtMostOnce, 1).await)
+            };
+            let charge = async {
+                step(&cx, "first", json!(0)).await;
+                told(step_of(&cx, "charge", Delivery::AtMostOnce, 1).await)
+            };
+            ok(futures_util::future::join(charge, panics).await)
+        })
+    };
+    let mut play = Play::start(&branches(false));
+    play.end("first", AttemptEnd::Returned(payload(json!(0)))); // `charge` is asked for, not handed out
+    play.end("other", AttemptEnd::Returned(payload(json!(0))));
+    play.pump();
+    play.parked(Fault::FlowPanicked);
+    let mut play = Play::resume(&play.log, &branches(true));
+    play.wait(0);
+    assert_eq!(doubts(&play.log), []);
+    assert_eq!(play.runs(), ["charge2", "charge"]);
+    play.done("charge", json!("paid"));
+    play.done("charge2", json!("paid"));
+    assert_eq!(play.output(), json!(["paid", "paid"]));
+    replays(&play, &branches(true));
+}
+
+#[test]
+fn a_fault_that_was_found_before_the_body_leaves_no_doubt() {
+    use kernel::{ParkReport, machine::Input};
+    let report = |fault| ParkReport::new(fault, "before the body").frame(&id("charge"));
+    for fault in [Fault::MissingStep, Fault::MissingResource, Fault::Undecodable] {
+        for by_the_driver in [true, false] {
+            let mut play = Play::start(&charging());
+            match by_the_driver {
+                true => drop(play.offer(Input::Fault(report(fault)))),
+                false => drop(play.end("charge", AttemptEnd::Fault(report(fault)))),
+            }
+            play.pump();
+            play.parked(fault);
+            let mut play = Play::resume(&play.log, &charging());
+            play.wait(0);
+            assert_eq!(play.runs(), ["charge"], "{fault}");
+            play.done("charge", json!("paid"));
+            play.done("mail", json!("sent"));
+            assert_eq!(play.output(), json!(["paid", "sent"]));
+            assert_eq!(doubts(&play.log), []);
+        }
+    }
+    // One that was found after it does: the effect has happened, its outcome cannot be kept.
+    let mut play = Play::start(&charging());
+    play.end("charge", AttemptEnd::Fault(report(Fault::Unserializable)));
+    play.pump();
+    play.parked(Fault::Unserializable);
+    let mut play = Play::resume(&play.log, &charging());
+    play.wait(0);
+    assert!(play.runs().is_empty());
+    assert_eq!(doubts(&play.log).len(), 1);
+}

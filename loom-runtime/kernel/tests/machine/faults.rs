@@ -255,7 +255,7 @@ fn a_fault_that_the_runtime_found_parks() {
     play.offer(Input::Fault(ParkReport::new(Fault::MissingStep, "`a` is not registered").frame(&id("a"))));
     play.pump();
     play.parked(Fault::MissingStep);
-    assert_eq!(play.revoked, [("a".to_owned(), 1)]);
+    assert!(play.revoked.is_empty(), "it does not run");
     let mut play = Play::resume(&play.log, &flow);
     play.done("a", json!(1));
     assert_eq!(play.output(), json!(1));
