@@ -154,7 +154,7 @@ impl Machine {
         self.journal.progressed();
         let at = self.state().updated_at;
         let turn = self.pass(Some((&frame, outcome)), at)?;
-        self.accept(turn);
+        self.accept(self.unless_stuck(turn)?);
         Ok(())
     }
 

@@ -17,6 +17,8 @@ const MOST_SELF_WAKES: u32 = 100_000;
 pub(super) struct Turn {
     pub(super) issued: Vec<Issue>,
     pub(super) returned: Option<FlowReturn>,
+    /// It waits, and nothing that could wake it is outstanding.
+    stuck: bool,
 }
 
 impl Machine {
@@ -53,12 +55,18 @@ impl Machine {
         if shared.waker.is_foreign() {
             return Err(self.foreign_wake());
         }
-        if returned.is_none() && outstanding == 0 {
+        let stuck = returned.is_none() && outstanding == 0;
+        Ok(Turn { issued, returned, stuck })
+    }
+
+    /// Asked only once the turn was compared with the log: a divergence tells more.
+    pub(super) fn unless_stuck(&self, turn: Turn) -> Result<Turn, ParkReport> {
+        if turn.stuck {
             let message =
                 format!("flow `{}` waited for something that Loom did not record", self.state().flow);
             return Err(ParkReport::new(Fault::Stuck, message));
         }
-        Ok(Turn { issued, returned })
+        Ok(turn)
     }
 
     pub(super) fn foreign_wake(&self) -> ParkReport {

@@ -190,7 +190,7 @@ impl Machine {
             _ => {}
         }
         turn.issued = fresh;
-        Ok(turn)
+        self.unless_stuck(turn)
     }
 
     /// The log and the code ask for the same thing under this id.
