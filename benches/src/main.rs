@@ -1,2 +1,68 @@
-//! placeholder
-fn main() {}
+//! `cargo run --release -p loom-benches -- all [--json]`: one subcommand a question.
+//! Nothing is asserted here: figures are read by people, as ratios to a peer in the same run.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+
+mod figure;
+mod questions;
+mod workload;
+
+use clap::{Parser, Subcommand};
+use figure::Report;
+
+#[derive(Parser)]
+#[command(about = "How fast is Loom, beside a bare loop that commits as often?")]
+struct Args {
+    #[command(subcommand)]
+    question: Question,
+    /// One JSON object a figure, for programs.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Timed runs of each figure, after one to warm up; the median is printed.
+    #[arg(long, global = true, default_value_t = 5)]
+    runs: usize,
+}
+
+#[derive(Clone, Copy, Subcommand)]
+enum Question {
+    /// What does a step cost, in flows of 1, 10, 100 and 1,000?
+    Steps,
+    /// How many one-step flows a second, with 1 to 256 at once?
+    Flows,
+    /// How long does a replay of 1,000 and of 10,000 steps take?
+    Replay,
+    /// How many events a second does the fold take?
+    Fold,
+    /// What does a 1,000-wide join cost?
+    Join,
+    /// How much memory do 10,000 suspended executions hold?
+    Suspended,
+    /// All of them.
+    All,
+}
+
+#[tokio::main]
+async fn main() -> loom::Result<()> {
+    let args = Args::parse();
+    let mut report = Report::new(args.json, args.runs.max(1));
+    let asked = |question: &[Question]| {
+        question.iter().any(|q| std::mem::discriminant(q) == std::mem::discriminant(&args.question))
+            || matches!(args.question, Question::All)
+    };
+    if asked(&[Question::Steps]) {
+        questions::steps::answer(&mut report).await?;
+    }
+    if asked(&[Question::Flows]) {
+        questions::flows::answer(&mut report).await?;
+    }
+    if asked(&[Question::Fold]) {
+        questions::fold::answer(&mut report).await?;
+    }
+    if asked(&[Question::Join]) {
+        questions::join::answer(&mut report).await?;
+    }
+    if asked(&[Question::Suspended]) {
+        questions::suspended::answer(&mut report).await?;
+    }
+    Ok(())
+}

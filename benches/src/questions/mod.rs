@@ -1,0 +1,8 @@
+//! The questions, one a file.
+//! Each prints its figures beside a peer where there is one.
+
+pub(crate) mod flows;
+pub(crate) mod fold;
+pub(crate) mod join;
+pub(crate) mod steps;
+pub(crate) mod suspended;
