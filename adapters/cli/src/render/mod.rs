@@ -1,9 +1,11 @@
 //! How things look to people: tables, sentences, commands to copy.
 //! Not what programs read: those are the shapes of [`crate::shape`].
 
+pub(crate) mod changes;
 pub(crate) mod event;
 pub(crate) mod execution;
 pub(crate) mod frame;
+pub(crate) mod graph;
 pub(crate) mod instant;
 pub(crate) mod paint;
 pub(crate) mod schema;

@@ -3,6 +3,9 @@
 
 mod completions;
 mod control;
+mod debug;
+mod flows;
+mod graph;
 
 mod list;
 mod logs;
@@ -54,7 +57,9 @@ pub(crate) async fn run(app: &App, console: &mut Console, cli: Cli) -> Result<Ex
         Verb::Schema(args) => verbs.schema(args),
         Verb::Worker(args) => verbs.worker(args).await,
         Verb::Completions(args) => verbs.completions(args),
-        _ => Ok(Exit::Usage),
+        Verb::Debug(args) => verbs.debug(args).await,
+        Verb::Flows => verbs.flows(),
+        Verb::Graph(args) => verbs.graph(args),
     }
 }
 

@@ -38,7 +38,7 @@ impl Verbs<'_> {
     }
 
     /// Adds the open gates of the execution that the address seems to mean.
-    async fn with_gates(&self, mut error: CliError, address: &str) -> CliError {
+    async fn with_gates(&mut self, mut error: CliError, address: &str) -> CliError {
         let id: Option<ExecutionId> = address.split('/').next().and_then(|id| id.parse().ok());
         let gates = match &id {
             Some(id) => self.app.gates(Some(id)).await.unwrap_or_default(),

@@ -1,0 +1,269 @@
+//! The static graph of a flow as nodes and edges, and those as a Mermaid flowchart.
+//! Not the graph of an execution, which only its log knows: arms that were not taken are here too.
+
+use loom_runtime::{Arm, FlowDescriptor, Node as Shape, PartDescriptor};
+use serde::Serialize;
+
+use super::text::shorten;
+
+/// How many columns a label may take.
+const LABEL: usize = 48;
+
+/// A flow's graph. Ids are stable for one build of the flow.
+#[derive(Debug, Serialize)]
+pub(crate) struct Graph {
+    flow: &'static str,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    /// Parts, whose nodes belong together.
+    groups: Vec<Group>,
+}
+
+#[derive(Debug, Serialize)]
+struct Node {
+    id: String,
+    kind: Kind,
+    label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Start,
+    Step,
+    Gate,
+    Timer,
+    Decision,
+    Emit,
+    Part,
+    Loop,
+    Branch,
+    Fork,
+    Join,
+    End,
+}
+
+#[derive(Debug, Serialize)]
+struct Edge {
+    from: String,
+    to: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Group {
+    id: String,
+    label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+}
+
+/// Where control comes from: a node, and what the edge from it says.
+type From = (String, Option<String>);
+
+impl Graph {
+    /// The graph of a flow, its parts drawn in.
+    pub(crate) fn of(flow: &FlowDescriptor) -> Self {
+        let graph = Self { flow: flow.name, nodes: Vec::new(), edges: Vec::new(), groups: Vec::new() };
+        let mut builder = Builder { graph, group: None, parts: Vec::new() };
+        let start = builder.node(Kind::Start, flow.name, Some(flow.location.line), Vec::new());
+        let mut returned = Vec::new();
+        let mut ends = builder.run(flow.graph, flow.parts, vec![(start, None)], &mut returned);
+        ends.extend(returned);
+        if !ends.is_empty() {
+            builder.node(Kind::End, "end", None, ends);
+        }
+        builder.graph
+    }
+
+    /// The graph as a Mermaid flowchart.
+    pub(crate) fn mermaid(&self) -> String {
+        let mut text = String::from("flowchart TD\n");
+        self.members(None, 1, &mut text);
+        for Edge { from, to, label } in &self.edges {
+            match label {
+                Some(label) => text.push_str(&format!("    {from} -->|{}| {to}\n", quoted(label))),
+                None => text.push_str(&format!("    {from} --> {to}\n")),
+            }
+        }
+        text
+    }
+
+    fn members(&self, of: Option<&str>, depth: usize, text: &mut String) {
+        let space = "    ".repeat(depth);
+        for node in self.nodes.iter().filter(|node| node.group.as_deref() == of) {
+            let (open, close) = node.kind.brackets();
+            text.push_str(&format!("{space}{}{open}{}{close}\n", node.id, quoted(&node.label)));
+        }
+        for group in self.groups.iter().filter(|group| group.group.as_deref() == of) {
+            text.push_str(&format!("{space}subgraph {}[{}]\n", group.id, quoted(&group.label)));
+            self.members(Some(&group.id), depth + 1, text);
+            text.push_str(&format!("{space}end\n"));
+        }
+    }
+}
+
+impl Kind {
+    const fn brackets(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Start | Self::End => ("([", "])"),
+            Self::Step => ("[", "]"),
+            Self::Gate => ("[/", "/]"),
+            Self::Timer => ("((", "))"),
+            Self::Decision => ("[\\", "\\]"),
+            Self::Emit => (">", "]"),
+            Self::Part => ("[[", "]]"),
+            Self::Loop => ("{{", "}}"),
+            Self::Branch => ("{", "}"),
+            Self::Fork | Self::Join => ("(", ")"),
+        }
+    }
+}
+
+/// Text that Mermaid takes as it is.
+fn quoted(label: &str) -> String {
+    let mut text = String::from("\"");
+    for c in label.chars() {
+        match c {
+            '"' => text.push_str("#quot;"),
+            '#' => text.push_str("#35;"),
+            '<' => text.push_str("#lt;"),
+            '>' => text.push_str("#gt;"),
+            '&' => text.push_str("#amp;"),
+            '`' => text.push('\''),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+struct Builder {
+    graph: Graph,
+    group: Option<String>,
+    /// The parts that are being drawn: one that calls itself is drawn once.
+    parts: Vec<*const PartDescriptor>,
+}
+
+impl Builder {
+    fn node(&mut self, kind: Kind, label: &str, line: Option<u32>, from: Vec<From>) -> String {
+        let id = match kind {
+            Kind::Start => "start".to_owned(),
+            Kind::End => "done".to_owned(),
+            _ => format!("n{}", self.graph.nodes.len()),
+        };
+        let (label, group) = (shorten(label, LABEL), self.group.clone());
+        self.graph.nodes.push(Node { id: id.clone(), kind, label, line, group });
+        for (source, said) in from {
+            let label = said.filter(|said| !said.is_empty()).map(|said| shorten(&said, LABEL));
+            self.graph.edges.push(Edge { from: source, to: id.clone(), label });
+        }
+        id
+    }
+
+    /// Draws a body; answers where control leaves it. What returns early goes to `returned`.
+    fn run(
+        &mut self,
+        nodes: &[Shape],
+        parts: &[&'static PartDescriptor],
+        mut from: Vec<From>,
+        returned: &mut Vec<From>,
+    ) -> Vec<From> {
+        for node in nodes {
+            from = self.one(node, parts, from, returned);
+        }
+        from
+    }
+
+    fn one(
+        &mut self,
+        node: &Shape,
+        parts: &[&'static PartDescriptor],
+        from: Vec<From>,
+        returned: &mut Vec<From>,
+    ) -> Vec<From> {
+        let mut leaf =
+            |kind, label: &str, line: u32| vec![(self.node(kind, label, Some(line), from.clone()), None)];
+        match *node {
+            Shape::Step { id, step, line } if id == step => leaf(Kind::Step, id, line),
+            Shape::Step { id, step, line } => leaf(Kind::Step, &format!("{id}: {step}"), line),
+            Shape::Gate { id, line } => leaf(Kind::Gate, id, line),
+            Shape::Timer { id, line } => leaf(Kind::Timer, id, line),
+            Shape::Decision { id, line } => leaf(Kind::Decision, id, line),
+            Shape::Emit { id, line } => leaf(Kind::Emit, id, line),
+            Shape::Part { id, part, line } => self.part(id, part, line, parts, from),
+            Shape::Loop { label, line, body } => {
+                let head = self.node(Kind::Loop, label, Some(line), from);
+                let back = self.run(body, parts, vec![(head.clone(), Some("each".into()))], returned);
+                for (source, label) in back.into_iter().filter(|(source, _)| *source != head) {
+                    self.graph.edges.push(Edge { from: source, to: head.clone(), label });
+                }
+                vec![(head, Some("done".into()))]
+            }
+            Shape::Branch { label, line, arms } => {
+                let head = self.node(Kind::Branch, label, Some(line), from);
+                let mut out = self.arms(&head, arms, parts, returned);
+                // An `if` without `else`, or a `let … else`, lists one arm: the other goes straight on.
+                if let [only] = arms {
+                    out.push((head, Some(if only.label == "else" { "then" } else { "else" }.into())));
+                }
+                out
+            }
+            Shape::Parallel { line, arms } => {
+                let fork = self.node(Kind::Fork, "side by side", Some(line), from);
+                let out = self.arms(&fork, arms, parts, returned);
+                if out.is_empty() { out } else { vec![(self.node(Kind::Join, "joined", None, out), None)] }
+            }
+            Shape::Return { .. } => {
+                returned.extend(from);
+                Vec::new()
+            }
+        }
+    }
+
+    fn arms(
+        &mut self,
+        head: &str,
+        arms: &[Arm],
+        parts: &[&'static PartDescriptor],
+        returned: &mut Vec<From>,
+    ) -> Vec<From> {
+        let mut out = Vec::new();
+        for arm in arms {
+            out.extend(self.run(arm.body, parts, vec![(head.to_owned(), Some(arm.label.into()))], returned));
+        }
+        out
+    }
+
+    fn part(
+        &mut self,
+        id: &str,
+        name: &str,
+        line: u32,
+        parts: &[&'static PartDescriptor],
+        from: Vec<From>,
+    ) -> Vec<From> {
+        let label = if id == name { id.to_owned() } else { format!("{id}: {name}") };
+        let found = parts.iter().find(|part| part.name == name);
+        let Some(part) =
+            found.filter(|part| !self.parts.contains(&std::ptr::from_ref::<PartDescriptor>(part)))
+        else {
+            return vec![(self.node(Kind::Part, &label, Some(line), from), None)];
+        };
+        let group = format!("g{}", self.graph.groups.len());
+        let outer = self.group.replace(group.clone());
+        self.graph.groups.push(Group { id: group, label, group: outer.clone() });
+        self.parts.push(*part);
+        let mut returned = Vec::new();
+        let mut out = self.run(part.graph, part.parts, from, &mut returned);
+        out.extend(returned);
+        self.parts.pop();
+        self.group = outer;
+        out
+    }
+}

@@ -1,0 +1,17 @@
+//! `graph`: the static graph of a flow, as a Mermaid flowchart or as nodes and edges.
+//! Not drawn here: whatever shows Mermaid draws it.
+
+use super::Verbs;
+use crate::{args, error::CliError, exit::Exit, render::graph::Graph};
+
+impl Verbs<'_> {
+    pub(super) fn graph(&mut self, args: args::Graph) -> Result<Exit, CliError> {
+        let graph = Graph::of(self.flow(&args.flow)?);
+        if self.json {
+            self.print_json(&graph)?;
+        } else {
+            self.console.print(&graph.mermaid());
+        }
+        Ok(Exit::Done)
+    }
+}

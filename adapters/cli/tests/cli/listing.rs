@@ -1,0 +1,138 @@
+//! What programs read: the documented shapes of `--json`.
+//! Not what people see: `looks.rs` has that.
+
+use cli::Exit;
+use serde_json::{Value, json};
+
+use crate::{
+    made::{Made, busy_order, divergent, done, doubtful},
+    support::{Pipe, Shell},
+};
+
+async fn shell() -> Shell {
+    let shell = Shell::default();
+    busy_order(&shell.store).await;
+    doubtful(&shell.store).await;
+    divergent(&shell.store).await;
+    done(&shell.store).await;
+    shell
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[tokio::test]
+async fn list_as_json() {
+    let shell = shell().await;
+    let json = shell.run("list --json --limit 3").await.ends(Exit::Done).json();
+    assert_eq!(json["more"], true);
+    let ids: Vec<_> = json["executions"].as_array().unwrap().iter().map(|row| &row["execution"]).collect();
+    assert_eq!(ids, ["order-7", "order-8", "order-9"]);
+    let first = &json["executions"][0];
+    assert_eq!(
+        keys(first),
+        ["created_at", "events", "execution", "flow", "status", "takeovers", "updated_at", "wake_at"]
+    );
+    assert_eq!(first["wake_at"], "2026-08-01T12:01:30.000000Z");
+    let json = shell.run("list --json --status parked --status completed").await.json();
+    assert_eq!(json["executions"].as_array().unwrap().len(), 3);
+    let json = shell.run("list --json --status cancelled").await.ends(Exit::Done).json();
+    assert_eq!(json, json!({"executions": [], "more": false}));
+    shell.run("list --status asleep").await.ends(Exit::Usage).warns("suspended");
+}
+
+#[tokio::test]
+async fn gates_as_json() {
+    let json = shell().await.run("list --gates --json").await.json();
+    assert_eq!(json["gates"].as_array().unwrap().len(), 1);
+    let gate = &json["gates"][0];
+    assert_eq!((&gate["address"], &gate["state"]), (&json!("order-7/cashier"), &json!("open")));
+    assert_eq!(gate["schema"]["required"], json!(["approved"]));
+    let json = shell().await.run("list --gates --flow till --json").await.json();
+    assert_eq!(json, json!({"gates": [], "more": false}));
+}
+
+#[tokio::test]
+async fn show_as_json() {
+    let shell = shell().await;
+    let json = shell.run("show order-7 --json").await.ends(Exit::Done).json();
+    let kinds: Vec<_> = json["waits"].as_array().unwrap().iter().map(|wait| &wait["type"]).collect();
+    assert_eq!(kinds, ["gate", "retry", "timer"]);
+    assert_eq!(json["frames"][0]["frame"], "reserve");
+    // Nothing is shortened.
+    assert!(json["frames"][0]["outcome"]["completed"]["shelf"].as_str().unwrap().ends_with("any table"));
+    assert_eq!(json["gates"].as_array().unwrap().len(), 3);
+    let json = shell.run("show pay-1 --json").await.json();
+    assert_eq!(
+        json["waits"],
+        json!([{"type": "verdict", "frame": "charge", "attempt": 1, "reason": "crash"}])
+    );
+    assert_eq!(json["parked"]["fault"], "in_doubt");
+}
+
+#[tokio::test]
+async fn logs_as_json_lines() {
+    let said = shell().await.run("logs order-9 --json").await.ends(Exit::Done);
+    let lines: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(keys(&lines[0]), ["at", "execution", "kind", "meta", "payload", "schema", "sequence"]);
+    assert_eq!(
+        lines[3],
+        json!({"execution": "order-9", "sequence": 3, "kind": "EXECUTION_COMPLETED", "schema": 1,
+            "at": "2026-08-01T11:00:03.003000Z", "payload": {"output": 1}, "meta": {}})
+    );
+}
+
+#[tokio::test]
+async fn debug_as_json() {
+    let json = shell().await.run("debug order-9 --at 3 --json").await.ends(Exit::Done).json();
+    assert_eq!((&json["at"], &json["events"]), (&json!(3), &json!(4)));
+    assert_eq!(json["event"]["kind"], "STEP_COMPLETED");
+    assert_eq!(json["state"]["frames"]["ship#0"]["status"], "settled");
+    assert_eq!(json["changes"], json!(["frame ship#0: started, attempt 1 → done, attempt 1: 0"]));
+}
+
+#[tokio::test]
+async fn the_program_as_json() {
+    let shell = Shell::default();
+    let json = shell.run("flows --json").await.json();
+    let pay = json["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == "pay").unwrap();
+    assert_eq!((&pay["steps"], &pay["parts"]), (&json!(["price", "ship", "charge"]), &json!(["payment"])));
+    let reserve = json["steps"].as_array().unwrap().iter().find(|step| step["name"] == "reserve").unwrap();
+    assert_eq!((&reserve["retry"]["attempts"], &reserve["timeout_ms"]), (&json!(3), &json!(10_000)));
+    let graph = shell.run("graph checkout --json").await.json();
+    let kinds: Vec<_> = graph["nodes"].as_array().unwrap().iter().map(|node| &node["kind"]).collect();
+    assert_eq!(kinds, ["start", "step", "branch", "gate", "branch", "loop", "step", "end"]);
+    let schema = shell.run("schema checkout --json").await.json();
+    assert_eq!(keys(&schema), ["error", "flow", "gates", "input", "output"]);
+    assert_eq!(keys(&schema["gates"]), ["manager"]);
+    shell.run("completions bash").await.ends(Exit::Done).says("shop");
+}
+
+#[tokio::test]
+async fn what_this_build_cannot_read_is_shown_as_it_is() {
+    let shell = Shell::default();
+    let mut made = Made::new(&shell.store, "odd", "checkout", json!(null));
+    made.started("ship#0", 1, json!({"parcel": 0})).store_with_unreadable().await;
+    let said = shell.run("logs odd --json").await.ends(Exit::Done);
+    assert_eq!(
+        serde_json::from_str::<Value>(said.out.lines().last().unwrap()).unwrap()["payload"],
+        json!({"crew": 2})
+    );
+    shell.run("logs odd").await.ends(Exit::Done).says("unreadable: event 2 is a MOON_LANDING");
+    shell.run("show odd").await.ends(Exit::Done).says("MOON_LANDING").says("ship#0");
+    shell.run("debug odd").await.ends(Exit::Done).warns("readable up to event 2");
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_is_no_error() {
+    let shell = shell().await;
+    for line in [&["shop", "logs", "order-7", "--json"][..], &["shop", "list"], &["shop", "--help"]] {
+        let (out, err) = (Pipe::closing_after(10), Pipe::default());
+        let exit = cli::run_with(shell.app(), line, &mut shell.console(&out, &err, "")).await;
+        assert_eq!((exit, err.text().as_str()), (Exit::Done, ""));
+    }
+}
