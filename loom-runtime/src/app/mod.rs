@@ -56,7 +56,7 @@ impl App {
     }
 
     /// Takes up whatever is due, from now on and in the background: abandoned executions, fired timers, answered
-    /// gates. Starting or resuming something does this too.
+    /// gates. Starting something does this too; answering, cancelling and judging only tell whoever works.
     pub fn work(&self) {
         self.engine.boot();
     }

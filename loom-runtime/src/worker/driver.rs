@@ -9,7 +9,7 @@ use kernel::{
 };
 use tokio::{
     sync::{mpsc, watch},
-    task::AbortHandle,
+    task::JoinHandle,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,9 @@ use crate::{
     ports::{Append, Claimed, Close, GateChange, GateState, InboxId, InboxItem, StoreError, TakeUp},
     step::StepEnv,
 };
+
+/// How long a step may go on after it was told to stop.
+const TIDYING: Duration = Duration::from_secs(5);
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
@@ -60,7 +63,25 @@ enum Gone {
 struct Running {
     attempt: u32,
     cancel: CancellationToken,
-    task: AbortHandle,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    /// Whatever it does from now on counts no more, and somebody else may do it: it is cut off.
+    fn cut(&self) {
+        self.cancel.cancel();
+        self.task.abort();
+    }
+
+    /// Nobody waits for it any more, and nobody else will do it: it is told, and may tidy up.
+    fn dismiss(mut self) {
+        self.cancel.cancel();
+        tokio::spawn(async move {
+            if tokio::time::timeout(TIDYING, &mut self.task).await.is_err() {
+                self.task.abort();
+            }
+        });
+    }
 }
 
 type Ended = (FrameId, u32, AttemptEnd);
@@ -97,15 +118,14 @@ impl Driver {
         match self.own(origin).await {
             Ok(status) => {
                 tracing::debug!(%execution, %status, "let go");
+                self.running.drain().for_each(|(_, running)| running.dismiss());
                 self.publish.send_modify(|progress| progress.left = Some(status));
             }
-            Err(Gone::Lost(why)) => tracing::warn!(%execution, why, "no longer the owner"),
+            Err(Gone::Lost(why)) => {
+                tracing::warn!(%execution, why, "no longer the owner");
+                self.running.values().for_each(Running::cut);
+            }
             Err(Gone::HandedBack) => tracing::debug!(%execution, "handed back"),
-        }
-        // Whatever still runs here counts no more.
-        for (_, running) in self.running.drain() {
-            running.cancel.cancel();
-            running.task.abort();
         }
     }
 
@@ -285,7 +305,7 @@ impl Driver {
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
         });
-        self.running.insert(frame, Running { attempt, cancel, task: task.abort_handle() });
+        self.running.insert(frame, Running { attempt, cancel, task });
         Ok(())
     }
 
@@ -450,6 +470,11 @@ impl Driver {
         if let Some(status) = self.obey(machine).await? {
             tracing::debug!(execution = %self.execution, %status, "let go while draining");
             return Ok(Gone::HandedBack);
+        }
+        // The next owner makes these attempts again, maybe at once: not beside them.
+        for (_, mut running) in self.running.drain() {
+            running.cut();
+            let _ = tokio::time::timeout(TIDYING, &mut running.task).await;
         }
         if let Err(error) = self.engine.store.release(&self.execution, self.fence).await {
             tracing::warn!(execution = %self.execution, %error, "not released: it is due when the lease has run out");

@@ -206,6 +206,8 @@ impl Engine {
     }
 
     async fn heartbeat(self: Arc<Self>) {
+        // Leases of this worker that nobody here drives: a store took a start or a claim, and its answer was lost.
+        let mut undriven = HashMap::new();
         loop {
             tokio::time::sleep(self.options.lease / 3).await;
             let until = self.lease_end();
@@ -218,10 +220,30 @@ impl Engine {
                     let held: HashMap<_, _> = held.into_iter().collect();
                     let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
                     lost.for_each(|(_, local)| local.tell(Nudge::Lost));
+                    undriven = self.give_up_undriven(held, &undriven).await;
                 }
                 Err(error) => tracing::warn!(%error, "leases not renewed"),
             }
         }
+    }
+
+    /// Releases what was undriven at the last beat already: what was just claimed gets its driver in between.
+    /// Answers what is undriven now.
+    async fn give_up_undriven(
+        &self,
+        held: HashMap<ExecutionId, u64>,
+        earlier: &HashMap<ExecutionId, u64>,
+    ) -> HashMap<ExecutionId, u64> {
+        let driven = |id: &ExecutionId, fence| self.local(id).is_some_and(|local| local.fence == fence);
+        let undriven: HashMap<_, _> = held.into_iter().filter(|(id, fence)| !driven(id, *fence)).collect();
+        for (id, fence) in undriven.iter().filter(|(id, fence)| earlier.get(id) == Some(fence)) {
+            tracing::warn!(execution = %id, "held here, and driven by nobody: released");
+            if let Err(error) = self.store.release(id, *fence).await {
+                tracing::warn!(execution = %id, %error, "not released");
+            }
+            self.poke.notify_one();
+        }
+        undriven
     }
 
     async fn claim_loop(self: Arc<Self>) {
