@@ -5,6 +5,7 @@
 pub mod __v1;
 mod app;
 mod clock;
+mod code;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod context;

@@ -113,13 +113,15 @@ impl Driver {
         Self { engine, execution, fence, nudges, told, publish, running, ended, seen: 0, drain: None }
     }
 
-    pub(super) async fn run(mut self, origin: Origin) {
+    /// Runs until the execution lets go, or this is no longer its owner. Answers whether the execution has ended.
+    pub(super) async fn run(mut self, origin: Origin) -> bool {
         let execution = self.execution.clone();
         match self.own(origin).await {
             Ok(status) => {
                 tracing::debug!(%execution, %status, "let go");
                 self.running.drain().for_each(|(_, running)| running.dismiss());
                 self.publish.send_modify(|progress| progress.left = Some(status));
+                return status.is_terminal();
             }
             Err(Gone::Lost(why)) => {
                 tracing::warn!(%execution, why, "no longer the owner");
@@ -127,6 +129,7 @@ impl Driver {
             }
             Err(Gone::HandedBack) => tracing::debug!(%execution, "handed back"),
         }
+        false
     }
 
     async fn own(&mut self, origin: Origin) -> Result<Status, Gone> {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     Limits, Registry, Resources,
     clock::Clock,
-    descriptor::{FlowDescriptor, PartDescriptor},
+    code,
     inbox_item::Item,
     ports::{ClaimRequest, ListFilter, Store, WorkerId},
 };
@@ -83,8 +83,8 @@ impl Engine {
         options: WorkerOptions,
         clock: Clock,
     ) -> Arc<Self> {
-        let codes = registry.flows().map(|flow| (flow.name, code_of(flow))).collect();
-        let program = program_of(&registry);
+        let codes = registry.flows().map(|flow| (flow.name, code::of(flow))).collect();
+        let program = code::of_program(&registry);
         Arc::new(Self {
             store,
             registry,
@@ -178,14 +178,17 @@ impl Engine {
         let driver = Driver::new(self.clone(), execution.clone(), fence, nudges, inbox, publish);
         let engine = self.clone();
         self.drivers.spawn(async move {
-            driver.run(origin).await;
+            let ended = driver.run(origin).await;
             let mut locals = engine.locals();
+            let was_full = locals.len() >= engine.options.running;
             if locals.get(&execution).is_some_and(|local| local.fence == fence) {
                 locals.remove(&execution);
             }
             drop(locals);
-            // A closing that raced an arrival left something due.
-            engine.poke.notify_one();
+            // What was let go may be due again already, and a place may have been waited for.
+            if !ended || was_full {
+                engine.poke.notify_one();
+            }
         });
     }
 
@@ -248,6 +251,7 @@ impl Engine {
 
     async fn claim_loop(self: Arc<Self>) {
         self.retry_parked().await;
+        let mut inboxes_read = tokio::time::Instant::now();
         loop {
             let room = self.options.running.saturating_sub(self.locals().len()).min(256);
             let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
@@ -256,7 +260,9 @@ impl Engine {
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "nothing claimed"),
             }
-            if !self.locals().is_empty() {
+            // What arrives in this process is told at once; only other processes' posts are looked for.
+            if inboxes_read.elapsed() >= self.options.poll && !self.locals().is_empty() {
+                inboxes_read = tokio::time::Instant::now();
                 match self.store.inbox_waiting(&self.worker).await {
                     Ok(waiting) => waiting.iter().for_each(|execution| {
                         if let Some(local) = self.local(execution) {
@@ -306,63 +312,4 @@ impl Engine {
     fn locals(&self) -> MutexGuard<'_, HashMap<ExecutionId, Local>> {
         self.locals.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The fingerprints of a flow with its parts: body from their tokens, structure from graph and schemas.
-fn code_of(flow: &FlowDescriptor) -> Fingerprints {
-    let mut bodies = flow.fingerprint.to_le_bytes().to_vec();
-    let mut shape = format!("{:?}", shape_of(flow.graph));
-    for part in flow.parts {
-        add_part(part, &mut bodies, &mut shape);
-    }
-    for schema in [flow.input, flow.output, flow.error] {
-        shape.push_str(&schema().as_value().to_string());
-    }
-    for gate in flow.gates {
-        shape.push_str(&(gate.schema)().as_value().to_string());
-    }
-    Fingerprints { body: short(&bodies), structure: short(shape.as_bytes()) }
-}
-
-fn add_part(part: &PartDescriptor, bodies: &mut Vec<u8>, shape: &mut String) {
-    bodies.extend(part.fingerprint.to_le_bytes());
-    shape.push_str(&format!("{:?}", shape_of(part.graph)));
-    // A part that calls itself is in its own list: once is enough.
-    for inner in part.parts.iter().filter(|inner| !std::ptr::eq(**inner, part)) {
-        bodies.extend(inner.fingerprint.to_le_bytes());
-    }
-}
-
-/// The graph without its lines: moving code changes no structure.
-fn shape_of(nodes: &[crate::Node]) -> Vec<String> {
-    use crate::Node;
-    let arms = |arms: &[crate::Arm]| arms.iter().map(|arm| shape_of(arm.body)).collect::<Vec<_>>();
-    nodes
-        .iter()
-        .map(|node| match node {
-            Node::Step { id, step, .. } => format!("step {id} {step}"),
-            Node::Gate { id, .. } => format!("gate {id}"),
-            Node::Timer { id, .. } => format!("timer {id}"),
-            Node::Decision { id, .. } => format!("decision {id}"),
-            Node::Emit { id, .. } => format!("emit {id}"),
-            Node::Part { id, part, .. } => format!("part {id} {part}"),
-            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body)),
-            Node::Branch { arms: of, .. } => format!("branch {:?}", arms(of)),
-            Node::Parallel { arms: of, .. } => format!("parallel {:?}", arms(of)),
-            Node::Return { .. } => "return".into(),
-        })
-        .collect()
-}
-
-/// What tells one build of a program from another: every flow's, part's and step's tokens.
-fn program_of(registry: &Registry) -> Digest {
-    let flows = registry.flows().flat_map(|flow| code_of(flow).body.to_le_bytes());
-    let steps = registry.steps().flat_map(|step| step.fingerprint.to_le_bytes());
-    Digest::of(&flows.chain(steps).collect::<Vec<_>>())
-}
-
-fn short(bytes: &[u8]) -> u64 {
-    let mut eight = [0; 8];
-    eight.copy_from_slice(&Digest::of(bytes).bytes()[..8]);
-    u64::from_le_bytes(eight)
 }

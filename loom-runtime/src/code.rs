@@ -1,0 +1,70 @@
+//! Which code a program has: fingerprints of flows, and of the program as a whole.
+//! Not a version number: nobody counts it up, the tokens say it.
+
+use kernel::{Digest, Fingerprints};
+
+use crate::{Arm, FlowDescriptor, Node, PartDescriptor, Registry};
+
+/// The fingerprints of a flow with its parts: body from their tokens, structure from graph and schemas.
+pub(crate) fn of(flow: &FlowDescriptor) -> Fingerprints {
+    let mut bodies = flow.fingerprint.to_le_bytes().to_vec();
+    let mut shape = format!("{:?}", shape_of(flow.graph));
+    let mut seen = Vec::new();
+    flow.parts.iter().for_each(|part| add_part(part, &mut seen, &mut bodies, &mut shape));
+    for schema in [flow.input, flow.output, flow.error] {
+        shape.push_str(&schema().as_value().to_string());
+    }
+    for gate in flow.gates {
+        shape.push_str(&(gate.schema)().as_value().to_string());
+    }
+    Fingerprints { body: short(&bodies), structure: short(shape.as_bytes()) }
+}
+
+fn add_part(
+    part: &'static PartDescriptor,
+    seen: &mut Vec<&'static PartDescriptor>,
+    bodies: &mut Vec<u8>,
+    shape: &mut String,
+) {
+    // A part may call itself: once is enough.
+    if seen.iter().any(|known| std::ptr::eq(*known, part)) {
+        return;
+    }
+    seen.push(part);
+    bodies.extend(part.fingerprint.to_le_bytes());
+    shape.push_str(&format!("{:?}", shape_of(part.graph)));
+    part.parts.iter().for_each(|inner| add_part(inner, seen, bodies, shape));
+}
+
+/// The graph without its lines: moving code changes no structure.
+fn shape_of(nodes: &[Node]) -> Vec<String> {
+    let arms = |arms: &[Arm]| arms.iter().map(|arm| shape_of(arm.body)).collect::<Vec<_>>();
+    nodes
+        .iter()
+        .map(|node| match node {
+            Node::Step { id, step, .. } => format!("step {id} {step}"),
+            Node::Gate { id, .. } => format!("gate {id}"),
+            Node::Timer { id, .. } => format!("timer {id}"),
+            Node::Decision { id, .. } => format!("decision {id}"),
+            Node::Emit { id, .. } => format!("emit {id}"),
+            Node::Part { id, part, .. } => format!("part {id} {part}"),
+            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body)),
+            Node::Branch { arms: of, .. } => format!("branch {:?}", arms(of)),
+            Node::Parallel { arms: of, .. } => format!("parallel {:?}", arms(of)),
+            Node::Return { .. } => "return".into(),
+        })
+        .collect()
+}
+
+/// What tells one build of a program from another: every flow's, part's and step's tokens.
+pub(crate) fn of_program(registry: &Registry) -> Digest {
+    let flows = registry.flows().flat_map(|flow| of(flow).body.to_le_bytes());
+    let steps = registry.steps().flat_map(|step| step.fingerprint.to_le_bytes());
+    Digest::of(&flows.chain(steps).collect::<Vec<_>>())
+}
+
+fn short(bytes: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&Digest::of(bytes).bytes()[..8]);
+    u64::from_le_bytes(eight)
+}
