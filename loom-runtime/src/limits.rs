@@ -1,7 +1,7 @@
 //! Limits on what an execution may write, checked at the call and before any durable write.
 //! Not budgets: those are policies of a room.
 
-use kernel::{EffectError, Payload};
+use kernel::{EffectError, Fault, ParkReport, Payload};
 
 /// Limits on sizes. All in bytes of canonical JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,13 @@ impl Limits {
     /// The engine's report on a step's input that is too large.
     pub(crate) fn refuse_input(&self, step: &str, input: &Payload) -> Option<EffectError> {
         self.refuse(step, "input", input)
+    }
+
+    /// Whether something that a flow itself records is small enough; if not, its fault.
+    pub(crate) fn check_record(&self, what: &str, payload: &Payload) -> Result<(), ParkReport> {
+        let (size, limit) = (payload.len(), self.payload);
+        let message = || format!("{what} is {size} bytes, over the limit of {limit}");
+        if size > limit { Err(ParkReport::new(Fault::OverLimit, message())) } else { Ok(()) }
     }
 
     pub(crate) fn check_flow(&self, flow: &str, output: &Payload) -> Result<(), EffectError> {

@@ -19,6 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Failure, Limits, StepDescriptor, failure};
 
+/// A step's body, for one attempt.
+pub type StepBody<T, E> = BoxFuture<'static, Result<T, E>>;
+
 /// A step. `#[step]` implements it on a type that has the function's name.
 pub trait Step: Sized + 'static {
     /// The parameters, as one value.
@@ -37,7 +40,7 @@ pub trait Step: Sized + 'static {
     fn body(
         input: Self::Input,
         env: &StepEnv,
-    ) -> Result<BoxFuture<'static, Result<Self::Output, Self::Error>>, MissingResource>;
+    ) -> Result<StepBody<Self::Output, Self::Error>, MissingResource>;
 }
 
 /// A `Result`, under whatever alias: lets the macros name its two types.

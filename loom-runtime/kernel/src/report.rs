@@ -47,6 +47,8 @@ pub enum Fault {
     Undecodable,
     /// A value cannot be written as JSON.
     Unserializable,
+    /// A decision or a domain event is larger than the configured limit.
+    OverLimit,
     /// The log names a flow that this program does not have.
     MissingFlow,
     /// A step is not registered in this program.
@@ -77,6 +79,7 @@ impl Fault {
             Self::StepPanicked => "step_panicked",
             Self::Undecodable => "undecodable",
             Self::Unserializable => "unserializable",
+            Self::OverLimit => "over_limit",
             Self::MissingFlow => "missing_flow",
             Self::MissingStep => "missing_step",
             Self::MissingResource => "missing_resource",
@@ -111,6 +114,9 @@ impl Fault {
                 "make the type read what was written (`#[serde(default)]`, `#[serde(alias = \"…\")]`), and deploy"
             }
             Self::Unserializable => "make the type serialisable as JSON: map keys must be text",
+            Self::OverLimit => {
+                "record a reference, and keep the data elsewhere; or raise the limit on the App builder"
+            }
             Self::MissingFlow => {
                 "start a worker of a program that has this flow, or link the crate with `loom::link!`"
             }

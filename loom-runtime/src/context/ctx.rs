@@ -76,7 +76,7 @@ impl Ctx {
         if self.site.is_none() {
             place.set_id(name);
         }
-        Decide::new(self.cx.clone(), place, choose)
+        Decide::new(self.cx.clone(), place, self.limits, choose)
     }
 
     /// Records a fact of the domain, once per execution and call.
@@ -89,6 +89,9 @@ impl Ctx {
                 return self.cx.raise(ParkReport::new(kernel::Fault::Unserializable, message));
             }
         };
+        if let Err(report) = self.limits.check_record(&format!("domain event `{}`", E::NAME), &data) {
+            return self.cx.raise(report);
+        }
         self.cx.emit(&place.frame_or("emit"), place.line(), E::NAME, E::VERSION, data);
     }
 

@@ -14,6 +14,8 @@ use kernel::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::Limits;
+
 use super::{
     ctx::{Stage, decoded},
     place::Place,
@@ -24,13 +26,14 @@ use super::{
 pub struct Decide<T, C> {
     cx: Cx,
     place: Place,
+    limits: Limits,
     stage: Stage<C>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T, C> Decide<T, C> {
-    pub(super) fn new(cx: Cx, place: Place, choose: C) -> Self {
-        Self { cx, place, stage: Stage::Inert(choose), value: PhantomData }
+    pub(super) fn new(cx: Cx, place: Place, limits: Limits, choose: C) -> Self {
+        Self { cx, place, limits, stage: Stage::Inert(choose), value: PhantomData }
     }
 
     /// Names the call itself, in place of its name. Needed when a flow has two decisions of one name.
@@ -54,7 +57,7 @@ where
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let Self { cx, place, stage, .. } = &mut *self;
+        let Self { cx, place, limits, stage, .. } = &mut *self;
         let settled = stage.poll(context, |choose| {
             let recorded = place.frame().and_then(|frame| cx.recorded_decision(&frame));
             let value = match recorded.map_or_else(|| Payload::encode(&choose()), Ok) {
@@ -65,6 +68,10 @@ where
                     return None;
                 }
             };
+            if let Err(report) = limits.check_record("a decision", &value) {
+                cx.raise(report);
+                return None;
+            }
             place.call(cx, "a decision", Op::Decision(value))
         });
         match settled {
