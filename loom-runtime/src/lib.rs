@@ -37,5 +37,5 @@ pub use kernel::{
 pub use limits::Limits;
 pub use memory::Memory;
 pub use registry::{Entry, Registry, RegistryError};
-pub use step::{MissingResource, Res, Resources, Step, StepCall, StepCx};
+pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use worker::WorkerOptions;
