@@ -8,9 +8,10 @@ mod world;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use loom::{
-    App, AppBuilder, ExecutionId, Memory, Registry, Sqlite, WorkerOptions,
+    App, AppBuilder, ExecutionId, Memory, Registry, WorkerOptions,
     kernel::{Envelope, Event, ParkReport},
     ports::Store,
+    sqlite::Sqlite,
 };
 
 pub(crate) use process::Process;
@@ -18,7 +19,7 @@ pub(crate) use tap::{Tap, Tapped};
 pub(crate) use world::World;
 
 /// Long enough for any machine: reached only by what hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A lease that nobody waits long for.
 pub(crate) const LEASE: Duration = Duration::from_millis(600);
@@ -153,16 +154,16 @@ macro_rules! on_both {
             mod $name {
                 use super::*;
 
-                async fn case($rig: $crate::support::Rig) $body
+                async fn case($rig: Rig) $body
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn memory() {
-                    $crate::support::patiently(case($crate::support::Rig::memory())).await;
+                    $crate::support::patiently(case(Rig::memory())).await;
                 }
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {
-                    $crate::support::patiently(case($crate::support::Rig::sqlite())).await;
+                    $crate::support::patiently(case(Rig::sqlite())).await;
                 }
             }
         )+

@@ -1,0 +1,19 @@
+//! The runtime, case by case, on every store: what it promises to users, and the failures of other engines.
+//! Not the kernel's own cases (`loom-runtime/kernel/tests`), nor those that need a real process (`tests/processes`).
+
+mod support;
+
+mod cancels;
+//mod checks;
+//mod decisions;
+//mod faults;
+mod gates;
+//mod owners;
+mod retries;
+//mod shutdowns;
+mod sizes;
+mod starts;
+//mod stores;
+//mod streams;
+//mod timers;
+mod wiring;

@@ -1,0 +1,151 @@
+//! Sizes and numbers: limits on what is written, and executions that are long or wide.
+//! Not speed: nothing here looks at a clock.
+
+use loom::{ExecutionError, Limits, prelude::*};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::support::{Rig, Tap, World, count, on_both, registry, told};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
+enum SizeError {
+    /// Too many words.
+    #[failure(permanent)]
+    Wordy(String),
+    #[failure(engine)]
+    Engine(EffectError),
+}
+
+#[step(retry(attempts = 3, initial = "1ms"))]
+async fn produce(world: Res<World>, bytes: usize) -> Result<String, SizeError> {
+    world.hit("produce");
+    Ok("x".repeat(bytes))
+}
+
+#[step(retry(attempts = 3, initial = "1ms"))]
+async fn complain(bytes: usize) -> Result<(), SizeError> {
+    Err(SizeError::Wordy("x".repeat(bytes)))
+}
+
+#[step]
+async fn consume(world: Res<World>, text: String) -> Result<usize, SizeError> {
+    world.hit("consume");
+    Ok(text.len())
+}
+
+#[flow]
+async fn producing(ctx: Ctx, bytes: usize) -> Result<usize, SizeError> {
+    Ok(ctx.run(produce(bytes)).await?.len())
+}
+
+#[flow]
+async fn complaining(ctx: Ctx, bytes: usize) -> Result<(), SizeError> {
+    ctx.run(complain(bytes)).await
+}
+
+/// Feeds a step with more than it may be given.
+#[flow]
+async fn feeding(ctx: Ctx, bytes: usize) -> Result<usize, SizeError> {
+    ctx.run(consume("x".repeat(bytes))).await
+}
+
+#[flow]
+async fn returning(_ctx: Ctx, bytes: usize) -> Result<String, SizeError> {
+    Ok("x".repeat(bytes))
+}
+
+#[step]
+async fn double(n: u32) -> Result<u32, SizeError> {
+    Ok(n * 2)
+}
+
+#[flow]
+async fn wide(ctx: Ctx, branches: u32) -> Result<u32, SizeError> {
+    let all = try_join_all((0..branches).map(|n| ctx.run(double(n)).key(n))).await?;
+    Ok(all.into_iter().sum())
+}
+
+#[flow]
+async fn lengthy(ctx: Ctx, steps: u32) -> Result<u32, SizeError> {
+    let mut sum = 0_u32;
+    for n in 0..steps {
+        sum = sum.wrapping_add(ctx.run(double(n)).await?);
+    }
+    Ok(sum)
+}
+
+/// Goes on after the limit was hit.
+#[flow]
+async fn coping(ctx: Ctx, bytes: usize) -> Result<bool, SizeError> {
+    let refused = ctx.run(produce(bytes)).await.is_err();
+    Ok(refused && ctx.run(double(1)).await? == 2)
+}
+
+fn all() -> loom::Registry {
+    registry!(
+        flows: [producing, complaining, feeding, returning, wide, lengthy, coping],
+        steps: [produce, complain, consume, double]
+    )
+}
+
+fn too_large<T: std::fmt::Debug>(result: Result<T, ExecutionError<SizeError>>) -> (String, String, u64) {
+    match result {
+        Err(ExecutionError::Failed(SizeError::Engine(EffectError::PayloadTooLarge {
+            step,
+            what,
+            limit,
+            ..
+        }))) => (step, what, limit),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn named(step: &str, what: &str, limit: u64) -> (String, String, u64) {
+    (step.into(), what.into(), limit)
+}
+
+on_both! {
+    async fn b89_a_result_of_ten_megabytes_is_a_typed_failure_at_the_step(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(producing(10 << 20)).id("big").await.unwrap();
+        assert_eq!(too_large(handle.result().await), named("produce", "outcome", 4 << 20));
+        assert_eq!(rig.world.count("produce"), 1, "the same work would give the same size");
+        let state = handle.state().await.unwrap();
+        assert!(state.frames.values().all(|frame| frame.outcome.is_some()));
+        // The flow may cope with it.
+        assert!(app.start(coping(10 << 20)).id("cope").await.unwrap().result().await.unwrap());
+        // One that fits, just.
+        assert_eq!(app.start(producing((4 << 20) - 2)).await.unwrap().result().await.unwrap(), (4 << 20) - 2);
+    }
+
+    async fn b89_limits_can_be_set_and_hold_everywhere(rig: Rig) {
+        let limits = Limits { payload: 1_000, failure: 100 };
+        let app = rig.builder(all(), &Tap::default()).await.limits(limits).build().unwrap();
+        assert_eq!(too_large(app.start(producing(2_000)).await.unwrap().result().await), named("produce", "outcome", 1_000));
+        assert_eq!(too_large(app.start(feeding(2_000)).await.unwrap().result().await), named("consume", "input", 1_000));
+        assert_eq!(rig.world.count("consume"), 0, "refused before it ran");
+        assert_eq!(too_large(app.start(complaining(200)).await.unwrap().result().await), named("complain", "failure", 100));
+        assert_eq!(too_large(app.start(returning(2_000)).await.unwrap().result().await), named("returning", "outcome", 1_000));
+        assert_eq!(app.start(producing(900)).await.unwrap().result().await.unwrap(), 900);
+    }
+
+    async fn b89_a_thousand_results_in_one_turn(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(wide(1_000)).id("wide").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 999_000);
+        let told = told(&app, handle.id()).await;
+        assert_eq!(count(&told, "STEP_COMPLETED"), 1_000);
+    }
+}
+
+/// The time that a step takes must not grow with the log: then this takes for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b92_ten_thousand_steps_one_after_the_other() {
+    crate::support::patiently(async {
+        let app = Rig::memory().app(all()).await;
+        let handle = app.start(lengthy(10_000)).id("long").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), (0..10_000).map(|n| n * 2).sum::<u32>());
+        assert_eq!(app.row(handle.id()).await.unwrap().next, 20_002);
+    })
+    .await;
+}
