@@ -62,11 +62,13 @@ pub enum ShopError {
     Engine(EffectError),
 }
 
+type Hook = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// The outside world: a ledger with one line per effect.
 pub struct Warehouse {
     ledger: PathBuf,
     pace: Duration,
-    after: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    after: Option<Hook>,
 }
 
 impl Warehouse {
