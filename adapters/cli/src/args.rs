@@ -35,8 +35,12 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Start a flow, and run it here until it ends or waits
+    ///
+    /// A timer that is due within ten seconds is sat out. Nothing else that is due is taken up: `worker` does that.
     Start(Start),
     /// Answer a gate, and run the execution on until it rests
+    ///
+    /// An answer is given once, and checked against the gate's schema. It may come before the question.
     Resume(Resume),
     /// Say how a step that is in doubt ended
     Verdict(Verdict),

@@ -46,7 +46,7 @@
 //! | errors | `{error: {code, name, message, help: [text]}}` |
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
-//! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`) or `step` (`frame`, `attempt`). An
+//! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`) or `step` (`frame`, `attempt`). An
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
@@ -76,7 +76,7 @@ pub use crate::{
 };
 
 /// Does what the process's arguments say. Returns when that went well; else the process ends with the exit code,
-/// after a clean shutdown.
+/// after a clean shutdown. Wants a tokio runtime with timers and I/O (which signals need), as `#[tokio::main]` makes.
 ///
 /// # Errors
 /// None so far: whatever goes wrong is told on standard error, and is an [exit code](crate#exit-codes).

@@ -2,7 +2,7 @@
 //! Not how that is told: `render::wait` does it for people, the serialised form is for programs.
 
 use loom_runtime::{
-    Timestamp,
+    Registry, Timestamp,
     kernel::{FrameKind, FrameStatus, State},
     ports::{GateRow, GateState},
 };
@@ -36,13 +36,20 @@ pub(crate) enum Wait {
         due: Timestamp,
     },
     /// Somebody who knows how a step ended.
-    Verdict { frame: String, attempt: u32, reason: String },
+    Verdict {
+        frame: String,
+        attempt: u32,
+        reason: String,
+        /// Of a result, if this program has the step.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        schema: Option<serde_json::Value>,
+    },
     /// A step that was started.
     Step { frame: String, attempt: u32 },
 }
 
 /// What it waits for, in the order of asking; nothing when it has ended.
-pub(crate) fn waits(state: &State, gates: &[GateRow]) -> Vec<Wait> {
+pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow]) -> Vec<Wait> {
     if state.status.is_terminal() {
         return Vec::new();
     }
@@ -63,7 +70,12 @@ pub(crate) fn waits(state: &State, gates: &[GateRow]) -> Vec<Wait> {
             (FrameStatus::BackingOff, _, Some(due)) => waits.push(Wait::Retry { frame, attempt, due }),
             (FrameStatus::InDoubt, _, _) => {
                 let reason = known.doubt.clone().unwrap_or_default();
-                waits.push(Wait::Verdict { frame, attempt, reason });
+                let step = match &known.kind {
+                    FrameKind::Step { step, .. } => registry.step(step),
+                    _ => None,
+                };
+                let schema = step.map(|step| (step.output)().as_value().clone());
+                waits.push(Wait::Verdict { frame, attempt, reason, schema });
             }
             _ => {}
         }

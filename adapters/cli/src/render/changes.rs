@@ -1,7 +1,7 @@
 //! What one event changed: the state before it against the state after.
 //! Not the event's own words: it is shown beside this.
 
-use loom_runtime::kernel::{Frame, State};
+use loom_runtime::kernel::{Frame, FrameStatus, State};
 
 use super::{
     frame::{outcome, status, what},
@@ -51,7 +51,7 @@ fn told(frame: &Frame) -> String {
     if frame.attempt > 0 {
         text.push_str(&format!(", attempt {}", frame.attempt));
     }
-    if let (Some(due), None) = (frame.due, &frame.outcome) {
+    if let (FrameStatus::Open, Some(due)) = (frame.status, frame.due) {
         text.push_str(&format!(", due {}", instant(due)));
     }
     if let Some(ended) = &frame.outcome {

@@ -79,8 +79,9 @@ pub(crate) fn essence(event: &Event) -> String {
             format!("{}: {}", e.report.fault, shorten(&e.report.message, 2 * PAYLOAD))
         }
         Event::StepStarted(e) => {
+            let input = e.input.as_ref().map(|input| format!("({})", value(input))).unwrap_or_default();
             let attempt = if e.attempt > 1 { format!(", attempt {}", e.attempt) } else { String::new() };
-            format!("{}({}){attempt}", e.step, e.input.as_ref().map(value).unwrap_or_default())
+            format!("{}{input}{attempt}", e.step)
         }
         Event::StepCompleted(e) => format!("{}{}", value(&e.output), by(&e.by)),
         Event::StepFailed(e) => {

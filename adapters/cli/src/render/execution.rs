@@ -64,7 +64,7 @@ pub(crate) fn parked(report: &ParkReport) -> String {
     let mut text = format!("{}: {}\n", report.fault, report.message);
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            text.push_str(&format!("  {name:<9}{value}\n"));
+            text.push_str(&format!("  {name:<10}{value}\n"));
         }
     };
     line("frame", report.frame.as_ref().map(ToString::to_string));
@@ -80,7 +80,7 @@ pub(crate) fn parked(report: &ParkReport) -> String {
 pub(crate) fn head(row: &ExecutionRow, state: &State, reader: Reader<'_>) -> String {
     let Reader { now, paint, .. } = reader;
     let mut text = format!("{}  {}  {}\n", paint.bold(row.id.as_str()), row.flow, paint.status(row.status));
-    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<9}{value}\n"));
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10}{value}\n"));
     line("started", with_distance(row.created_at, now));
     line("changed", with_distance(row.updated_at, now));
     if let Some(at) = row.wake_at {
@@ -90,14 +90,14 @@ pub(crate) fn head(row: &ExecutionRow, state: &State, reader: Reader<'_>) -> Str
         line("worker", format!("{}, its lease ends {}", lease.worker, with_distance(lease.until, now)));
     }
     if row.takeovers > 0 {
-        line("takeovers", format!(" {} in a row without an outcome", row.takeovers));
+        line("takeovers", format!("{} in a row without an outcome", row.takeovers));
     }
     line("events", row.next.to_string());
     line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
     match &state.outcome {
         Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),
         Some(Outcome::Failed(failed)) => line("error", failure(failed)),
-        Some(Outcome::Cancelled { reason, by }) => line("cancelled", format!(" by {by}: {reason}")),
+        Some(Outcome::Cancelled { reason, by }) => line("cancelled", format!("by {by}: {reason}")),
         None => {}
     }
     text

@@ -17,7 +17,9 @@ pub(crate) fn frames(state: &State) -> Table {
     let mut table = Table::new(&["FRAME", "WHAT", "STATUS", "ATTEMPTS", "OUTCOME", "BY"]);
     for (id, frame) in in_order(state) {
         let attempts = if frame.attempt > 0 { frame.attempt.to_string() } else { String::new() };
-        let ended = frame.outcome.as_ref().map(outcome).unwrap_or_default();
+        // Nobody answered, or a timer fired: there is no value to show.
+        let silent = frame.by.is_none() && matches!(frame.kind, FrameKind::Gate { .. } | FrameKind::Timer);
+        let ended = frame.outcome.as_ref().filter(|_| !silent).map(outcome).unwrap_or_default();
         let by = frame.by.clone().unwrap_or_default();
         table.row([id.to_string(), what(&frame.kind), status(frame), attempts, ended, by]);
     }
@@ -54,6 +56,7 @@ pub(crate) fn status(frame: &Frame) -> String {
             None => "again".into(),
         },
         (FrameStatus::InDoubt, _) => "in doubt".into(),
+        (FrameStatus::Abandoned, _) if frame.doubt.is_some() => "dropped, in doubt".into(),
         (FrameStatus::Abandoned, _) => "dropped".into(),
         (FrameStatus::Settled, FrameKind::Gate { .. }) if frame.by.is_some() => "answered".into(),
         (FrameStatus::Settled, FrameKind::Gate { .. }) => "expired".into(),

@@ -267,3 +267,72 @@ impl Builder {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use loom_runtime::Location;
+
+    use super::*;
+
+    const HERE: Location = Location { file: "flow.rs", line: 1, column: 1, module: "flow" };
+
+    /// A part that calls itself.
+    static TREE: PartDescriptor = PartDescriptor {
+        name: "tree",
+        location: HERE,
+        gates: &[],
+        graph: &[
+            Shape::Branch {
+                label: "depth < 3",
+                line: 2,
+                arms: &[Arm { label: "then", body: &[Shape::Part { id: "child", part: "tree", line: 3 }] }],
+            },
+            Shape::Emit { id: "emit", line: 4 },
+        ],
+        parts: &[&TREE],
+        fingerprint: 0,
+    };
+
+    static FLOW: FlowDescriptor = FlowDescriptor {
+        name: "grow",
+        doc: "",
+        location: HERE,
+        input: || true.into(),
+        output: || true.into(),
+        error: || true.into(),
+        gates: &[],
+        effects: None,
+        graph: &[
+            Shape::Decision { id: "\"kind\" #1", line: 1 },
+            Shape::Part { id: "oak", part: "tree", line: 2 },
+            Shape::Step { id: "second", step: "water", line: 3 },
+            Shape::Return { line: 4 },
+        ],
+        parts: &[&TREE],
+        fingerprint: 0,
+        run: |_, _| unreachable!("only drawn"),
+    };
+
+    #[test]
+    fn a_part_that_calls_itself_is_drawn_once() {
+        let expected = r##"flowchart TD
+    start(["grow"])
+    n1[\"#quot;kind#quot; #35;1"\]
+    n5["second: water"]
+    done(["end"])
+    subgraph g0["oak: tree"]
+        n2{"depth #lt; 3"}
+        n3[["child: tree"]]
+        n4>"emit"]
+    end
+    start --> n1
+    n1 --> n2
+    n2 -->|"then"| n3
+    n3 --> n4
+    n2 -->|"else"| n4
+    n4 --> n5
+    n5 --> done
+"##;
+        assert_eq!(Graph::of(&FLOW).mermaid(), expected);
+    }
+}

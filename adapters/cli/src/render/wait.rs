@@ -5,7 +5,7 @@ use loom_runtime::Timestamp;
 
 use super::{
     instant::with_distance,
-    schema::hint,
+    schema::{hint, sample},
     shell::{answer, command},
     text::shorten,
 };
@@ -34,10 +34,11 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
                 line(format!("attempt {} of {frame}, due {}", attempt + 1, with_distance(*due, now)));
                 line(format!("  a worker makes it then: {}", command(&[program, "worker"])));
             }
-            Wait::Verdict { frame, attempt, reason } => {
+            Wait::Verdict { frame, attempt, reason, schema } => {
                 line(format!("a verdict on {frame}: nobody knows how attempt {attempt} ended ({reason})"));
+                let result = schema.as_ref().map_or(serde_json::Value::Null, sample).to_string();
                 for (label, verdict) in [
-                    ("it happened", &["done", "--result", "null"][..]),
+                    ("it happened", &["done", "--result", &result][..]),
                     ("it did not ", &["again"][..]),
                     ("give it up ", &["give-up"][..]),
                 ] {

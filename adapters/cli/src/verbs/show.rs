@@ -29,7 +29,7 @@ impl Verbs<'_> {
         let folded = fold(self.app, &id, None).await?;
         let gates = self.app.gates(Some(&id)).await?;
         let state = &folded.state;
-        let waiting = waits(state, &gates);
+        let waiting = waits(self.app.registry(), state, &gates);
         if self.json {
             let (outcome, parked) = (state.outcome.as_ref(), state.parked.as_ref());
             let frames = in_order(state);
@@ -55,7 +55,7 @@ impl Verbs<'_> {
             section("UNREADABLE", format!("{trouble}\nwhat follows is the state before it"));
         }
         if let Some(report) = &state.parked {
-            let retry = format!("  then     {}\n", command(&[program, "retry", id.as_str()]));
+            let retry = format!("  then      {}\n", command(&[program, "retry", id.as_str()]));
             let in_doubt = waiting.iter().any(|wait| matches!(wait, crate::waits::Wait::Verdict { .. }));
             section("PARKED", format!("{}{}", parked(report), if in_doubt { "" } else { &retry }));
         }

@@ -24,6 +24,10 @@ impl Verbs<'_> {
             }
             Rest::Interrupted => {
                 self.console.say(&format!("stopping: the next worker goes on with {id}"));
+                if self.json {
+                    let row = self.app.row(id).await?;
+                    self.print_standing(&row).await?;
+                }
                 Ok((Exit::Interrupted, Status::Running))
             }
         }
@@ -42,7 +46,7 @@ impl Verbs<'_> {
 
     async fn print_standing(&mut self, row: &ExecutionRow) -> Result<(), CliError> {
         let folded = fold(self.app, &row.id, None).await?;
-        let waits = waits(&folded.state, &self.app.gates(Some(&row.id)).await?);
+        let waits = waits(self.app.registry(), &folded.state, &self.app.gates(Some(&row.id)).await?);
         let state = &folded.state;
         if self.json {
             let (outcome, parked) = (state.outcome.as_ref(), state.parked.as_ref());

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use loom_runtime::App;
+use loom_runtime::{App, ports::ListFilter};
 use serde_json::json;
 
 use super::Verbs;
@@ -17,6 +17,8 @@ use crate::{
 
 impl Verbs<'_> {
     pub(super) async fn worker(&mut self, args: Worker) -> Result<Exit, CliError> {
+        // A worker asks a store that fails again and again: one that fails at once is more likely a mistake.
+        self.app.list(&ListFilter { limit: 1, ..ListFilter::default() }).await?;
         let registry = self.app.registry();
         let (flows, steps) = (registry.flows().count() as u64, registry.steps().count() as u64);
         self.tell(
@@ -56,6 +58,8 @@ impl Verbs<'_> {
 /// Shuts down, cleanly unless a signal comes meanwhile; answers which.
 pub(crate) async fn close(app: &App, console: &mut Console, grace: Duration) -> bool {
     tokio::select! {
+        // In this order: where nothing runs, no signal is listened to.
+        biased;
         () = app.shutdown(grace) => true,
         () = console.stop.asked() => false,
     }

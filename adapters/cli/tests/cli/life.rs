@@ -84,7 +84,7 @@ async fn doubt_waits_for_a_verdict() {
     let shell = Shell::default();
     let said = shell.run("start till --id c1 --input 13").await.ends(Exit::Parked);
     said.says("in_doubt")
-        .says("shop verdict c1 charge done --result null")
+        .says("shop verdict c1 charge done --result '\"…\"'")
         .says("shop verdict c1 charge give-up");
     shell.run("verdict c1 reserve again").await.ends(Exit::Refused).warns("in doubt are: charge");
     shell.run("verdict c1 charge done").await.ends(Exit::Usage).warns("--result");

@@ -66,10 +66,12 @@ async fn show_as_json() {
     assert!(json["frames"][0]["outcome"]["completed"]["shelf"].as_str().unwrap().ends_with("any table"));
     assert_eq!(json["gates"].as_array().unwrap().len(), 3);
     let json = shell.run("show pay-1 --json").await.json();
+    let wait = &json["waits"][0];
     assert_eq!(
-        json["waits"],
-        json!([{"type": "verdict", "frame": "charge", "attempt": 1, "reason": "crash"}])
+        (&wait["type"], &wait["frame"], &wait["reason"]),
+        (&json!("verdict"), &json!("charge"), &json!("crash"))
     );
+    assert_eq!(wait["schema"]["type"], "string");
     assert_eq!(json["parked"]["fault"], "in_doubt");
 }
 

@@ -1,6 +1,11 @@
 //! The command line, verb by verb, over a store in memory.
 //! Not the runtime: its own tests cover what executions do.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails; Clippy sees only the test functions as tests"
+)]
+
 mod life;
 mod listing;
 mod looks;

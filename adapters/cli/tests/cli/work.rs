@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     made::{Made, claimed},
-    support::{Pipe, Shell, words},
+    support::{Pipe, Shell, broken::Broken, words},
 };
 
 /// A command that runs in the background.
@@ -106,4 +106,17 @@ async fn a_flow_of_another_program_is_left_alone() {
     claimed(&shell.store, "odd").await;
     let said = shell.run("cancel odd").await.ends(Exit::Waits);
     said.says("odd running, by worker till-3");
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached() {
+    for line in
+        ["list", "show o", "start till --input 1", "worker", "logs o --json", "resume o/manager --answer 1"]
+    {
+        let (out, err) = (Pipe::default(), Pipe::default());
+        let app = loom::App::builder().store(Broken).build().unwrap();
+        let exit = cli::run_with(app, words(line), &mut Shell::default().console(&out, &err, "")).await;
+        assert_eq!((exit, exit.code()), (Exit::Store, 7), "{line}: {}", err.text());
+        assert!(err.text().contains("the disk is on fire"), "{line}: {}", err.text());
+    }
 }

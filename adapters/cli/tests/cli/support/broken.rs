@@ -1,0 +1,78 @@
+//! A store that cannot be reached.
+//! Not one that lies: every call fails.
+
+use async_trait::async_trait;
+use loom::{
+    ExecutionId, Timestamp,
+    kernel::Record,
+    ports::{
+        Append, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow, Inbox, InboxId,
+        InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, StoreError, WorkerId,
+    },
+};
+
+pub(crate) struct Broken;
+
+fn fire<T>() -> Result<T, StoreError> {
+    Err(StoreError::Unavailable("the disk is on fire".into()))
+}
+
+#[async_trait]
+impl EventStore for Broken {
+    async fn create(&self, _: NewExecution) -> Result<Created, StoreError> {
+        fire()
+    }
+
+    async fn append(&self, _: &Append) -> Result<(), StoreError> {
+        fire()
+    }
+
+    async fn read(&self, _: &ExecutionId, _: u64, _: usize) -> Result<Vec<Record>, StoreError> {
+        fire()
+    }
+
+    async fn get(&self, _: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
+        fire()
+    }
+
+    async fn list(&self, _: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
+        fire()
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Broken {
+    async fn claim(&self, _: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        fire()
+    }
+
+    async fn renew(&self, _: &WorkerId, _: Timestamp) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
+        fire()
+    }
+
+    async fn release(&self, _: &ExecutionId, _: u64) -> Result<(), StoreError> {
+        fire()
+    }
+
+    async fn inbox_waiting(&self, _: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
+        fire()
+    }
+}
+
+#[async_trait]
+impl Inbox for Broken {
+    async fn post(&self, _: NewItem) -> Result<Posted, StoreError> {
+        fire()
+    }
+
+    async fn pending(&self, _: &ExecutionId, _: InboxId) -> Result<Vec<InboxItem>, StoreError> {
+        fire()
+    }
+}
+
+#[async_trait]
+impl GateIndex for Broken {
+    async fn gates(&self, _: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
+        fire()
+    }
+}
