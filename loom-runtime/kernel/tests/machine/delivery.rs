@@ -51,6 +51,26 @@ fn b23_shared_unordered_and_joins_never_trip_the_detector() {
 }
 
 #[test]
+fn b23_a_call_that_moves_to_another_combinator_wakes_that_one() {
+    let flow = flow(|cx| async move {
+        let mut call = step(&cx, "a", json!(0));
+        std::future::poll_fn(|task| {
+            let _ = std::pin::Pin::new(&mut call).poll(task);
+            std::task::Poll::Ready(())
+        })
+        .await;
+        let mut all = FuturesUnordered::from_iter([call, step(&cx, "b", json!(0))]);
+        let (b, a) = (all.next().await.unwrap(), all.next().await.unwrap());
+        ok([told(a), told(b)])
+    });
+    let mut play = Play::start(&flow);
+    play.done("b", json!("b"));
+    play.done("a", json!("a"));
+    assert_eq!(play.output(), json!(["a", "b"]));
+    replays(&play, &flow);
+}
+
+#[test]
 fn a_receiver_joined_before_its_sender_is_polled_again() {
     let flow = flow(|cx| async move {
         let (one, other) = oneshot::channel();

@@ -286,6 +286,21 @@ fn b63_the_loser_of_a_race_is_closed_when_the_flow_returns() {
 }
 
 #[test]
+fn a_timer_that_lost_wakes_nobody_later() {
+    let flow = flow(|cx| async move {
+        let won = race(step(&cx, "work", json!(0)), sleep(&cx, "t", 5)).await;
+        ok([won.map_or_else(told, told), told(gate(&cx, "ask", None).await)])
+    });
+    let mut play = Play::start(&flow);
+    play.done("work", json!(1));
+    assert_eq!(play.machine.next_due(), None);
+    assert_eq!(play.suspend(), Status::Suspended);
+    let Event::ExecutionSuspended(suspended) = &play.log.last().unwrap().event else { panic!() };
+    assert_eq!(suspended.wake_at, None);
+    assert_eq!(Play::resume(&play.log, &flow).machine.next_due(), None);
+}
+
+#[test]
 fn b62_a_timer_that_is_due_when_it_loses_has_one_recorded_end() {
     let flow = flow(|cx| async move {
         let won = race(step(&cx, "work", json!(0)), sleep(&cx, "t", 5)).await;
