@@ -25,10 +25,14 @@ pub(crate) fn with_distance(at: Timestamp, now: Timestamp) -> String {
     format!("{} ({})", instant(at), distance(at, now))
 }
 
-/// `in 2d 3h`, `5m ago`.
+/// `in 2d 3h`, `5m ago`; less than a second is `now`.
 pub(crate) fn distance(at: Timestamp, now: Timestamp) -> String {
     let (ahead, behind) = (at.since(now), now.since(at));
-    if behind.as_secs() > 0 { format!("{} ago", span(behind)) } else { format!("in {}", span(ahead)) }
+    match (ahead.as_secs(), behind.as_secs()) {
+        (0, 0) => "now".into(),
+        (0, _) => format!("{} ago", span(behind)),
+        _ => format!("in {}", span(ahead)),
+    }
 }
 
 /// The two largest units: `2d 3h`, `1m 30s`, `200ms`.
@@ -57,6 +61,7 @@ mod tests {
         let at = Timestamp::from_micros(90_123_456);
         assert_eq!(distance(at, Timestamp::EPOCH), "in 1m 30s");
         assert_eq!(distance(Timestamp::EPOCH, at), "1m 30s ago");
+        assert_eq!(distance(at, at.plus(Duration::from_millis(999))), "now");
         assert_eq!(instant(at), "1970-01-01 00:01:30Z");
         assert_eq!(precise(at), "1970-01-01 00:01:30.123Z");
     }
