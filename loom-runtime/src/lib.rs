@@ -17,6 +17,7 @@ mod limits;
 mod memory;
 pub mod ports;
 mod registry;
+mod replay_check;
 mod step;
 mod worker;
 
@@ -37,5 +38,6 @@ pub use kernel::{
 pub use limits::Limits;
 pub use memory::Memory;
 pub use registry::{Entry, Registry, RegistryError};
+pub use replay_check::replay_check;
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use worker::WorkerOptions;

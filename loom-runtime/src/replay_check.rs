@@ -1,0 +1,86 @@
+//! The replay check: does the code of this program still agree with a log, at every position of it?
+//! Not a run: there is no store, no step is executed, and nothing is recorded.
+
+use std::sync::Arc;
+
+use kernel::{
+    Envelope, Event, Fault, Machine, ParkReport, Timestamp,
+    machine::{Config, FlowFuture, Input},
+};
+
+use crate::{Ctx, Limits, Registry};
+
+/// Replays a log, and every prefix of it, against the code in this program, as an owner would that takes it up there.
+///
+/// What a flow reads past Loom, a clock or a counter in a helper say, wakes nothing and cannot be seen while it runs.
+/// It shows here: as another id, another step, another input, or another outcome than the log holds. So does every
+/// change of code that the log does not allow. Run it in tests, on logs that [`App::log`](crate::App::log) gives,
+/// of executions that have ended or not; and on a log of each release, for ever.
+///
+/// The flow is polled in the calling thread. Choices that the log does not hold yet are made, and thrown away.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// use loom_runtime::{App, Registry, replay_check};
+///
+/// let registry = Registry::linked();
+/// let app = App::builder().registry(registry.clone()).build()?;
+/// for row in app.list(&Default::default()).await? {
+///     let log = app.log(&row.id, 0, usize::MAX).await?;
+///     replay_check(&registry, &log).map_err(|report| loom_runtime::Error::msg(report))?;
+/// }
+/// # loom_runtime::Result::Ok(())
+/// # }).unwrap();
+/// ```
+///
+/// # Errors
+/// What would park the execution: which position, what the log holds, what the code did, near which line. An empty
+/// log, or one that does not begin with its start, is unreadable.
+pub fn replay_check(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
+    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else {
+        return Err(ParkReport::new(Fault::UnreadableLog, "the log does not begin with EXECUTION_STARTED"));
+    };
+    if registry.flow(&started.flow).is_none() {
+        let message = format!("this program has no flow `{}`", started.flow);
+        return Err(ParkReport::new(Fault::MissingFlow, message).at(0));
+    }
+    for envelope in log {
+        if let Event::StepStarted(step) = &envelope.event
+            && registry.step(&step.step).is_none()
+        {
+            let message = format!("step `{}` is not registered in this program", step.step);
+            let report = ParkReport::new(Fault::MissingStep, message);
+            return Err(report.frame(&step.frame).at(envelope.sequence));
+        }
+    }
+    // The whole log first: what it tells of a fault is nearer to its cause than what a prefix of it does.
+    std::iter::once(log.len()).chain(1..log.len()).try_for_each(|events| replay(registry, &log[..events]))
+}
+
+/// Replays these events, and goes live after them.
+fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
+    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else { return Ok(()) };
+    let Some(flow) = registry.flow(&started.flow) else { return Ok(()) };
+    let config = Config {
+        execution: log[0].execution.clone(),
+        generation: 1,
+        code: started.code,
+        alarm: Arc::new(|| {}), // asked for below
+    };
+    let (run, file) = (flow.run, flow.location.file);
+    let spawn = Box::new(move |cx, input| -> FlowFuture {
+        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, Limits::default(), file), input)))
+    });
+    let mut machine = Machine::new(config, spawn);
+    let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
+    for envelope in log {
+        machine.offer(Input::Recorded(envelope.clone()), now);
+    }
+    machine.offer(Input::Live { worker: "replay-check".into(), reason: "checked".into() }, now);
+    // A flow that waits for more than Loom records may have been woken by now.
+    machine.offer(Input::Alarm, now);
+    match machine.fault() {
+        Some(report) => Err(report.clone()),
+        None => Ok(()),
+    }
+}
