@@ -1,7 +1,10 @@
 //! The clock of a program: where the kernel's `now` comes from.
 //! Not a timer: waiting is the async runtime's.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::OnceLock,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use kernel::Timestamp;
 use tokio::time::Instant;
@@ -12,31 +15,27 @@ pub(crate) enum Clock {
     /// The system's.
     #[default]
     System,
-    /// The async runtime's own, which tests can pause and advance.
-    Runtime { origin: Timestamp, start: Option<Instant> },
+    /// The async runtime's own, which tests can pause and advance. Programs of one runtime agree on it, however
+    /// far apart they are built.
+    Runtime,
 }
 
 impl Clock {
-    /// Follows the async runtime from now on.
-    pub(crate) fn runtime() -> Self {
-        Self::Runtime { origin: system(), start: None }
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        match self {
-            Self::System => system(),
-            Self::Runtime { origin, start } => {
-                let elapsed = start.map_or_else(Default::default, |start| start.elapsed());
-                origin.plus(elapsed)
-            }
+    pub(crate) fn now(self) -> Timestamp {
+        /// One pair of readings, of both clocks at once, for all programs of this process.
+        static ORIGIN: OnceLock<(Timestamp, Instant)> = OnceLock::new();
+        if matches!(self, Self::System) {
+            return system();
         }
-    }
-
-    /// Fixes the start: called once, inside the async runtime.
-    pub(crate) fn started(self) -> Self {
-        match self {
-            Self::Runtime { origin, start: None } => Self::Runtime { origin, start: Some(Instant::now()) },
-            clock => clock,
+        let now = Instant::now();
+        let (at, start) = *ORIGIN.get_or_init(|| (system(), now));
+        // A runtime that was paused before the first reading is behind it.
+        match now.checked_duration_since(start) {
+            Some(since) => at.plus(since),
+            None => {
+                let before = i64::try_from((start - now).as_micros()).unwrap_or(i64::MAX);
+                Timestamp::from_micros(at.as_micros().saturating_sub(before))
+            }
         }
     }
 }

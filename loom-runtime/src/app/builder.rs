@@ -68,7 +68,7 @@ impl AppBuilder {
     /// Follows the async runtime's clock, which tests can pause and advance, and not the system's.
     #[must_use]
     pub fn runtime_clock(mut self) -> Self {
-        self.clock = Clock::runtime();
+        self.clock = Clock::Runtime;
         self
     }
 
@@ -84,8 +84,7 @@ impl AppBuilder {
         }
         tracing::info!(flows = registry.flows().count(), steps = registry.steps().count(), "registered");
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
-        let clock = self.clock.started();
-        let engine = Engine::new(store, registry, self.resources, self.limits, self.options, clock);
+        let engine = Engine::new(store, registry, self.resources, self.limits, self.options, self.clock);
         Ok(App { engine })
     }
 }
