@@ -4,16 +4,16 @@
 mod support;
 
 mod cancels;
-//mod checks;
-//mod decisions;
+mod checks;
+mod decisions;
 //mod faults;
 mod gates;
 //mod owners;
 mod retries;
-//mod shutdowns;
+mod shutdowns;
 mod sizes;
 mod starts;
 //mod stores;
-//mod streams;
-//mod timers;
+mod streams;
+mod timers;
 mod wiring;

@@ -47,8 +47,9 @@ impl Rig {
         Self { data: Data::Sqlite(dir), world: World::default() }
     }
 
-    pub(crate) fn is_memory(&self) -> bool {
-        matches!(self.data, Data::Memory(_))
+    /// The same database, where nothing has happened yet and all doors are shut.
+    pub(crate) fn in_another_world(&self) -> Self {
+        Self { world: World::default(), ..self.clone() }
     }
 
     /// The file, when it is one.

@@ -1,0 +1,104 @@
+//! Clean shutdowns: short steps finish, long ones are handed back, and another program goes on at once.
+//! Not crashes.
+
+use std::time::Duration;
+
+use loom::{App, Status, prelude::*};
+
+use crate::support::{Rig, Tap, World, count, id, on_both, registry, told, until};
+
+#[step]
+async fn short(world: Res<World>) -> loom::Result<u32> {
+    world.hit("short");
+    world.pass("short").await;
+    world.hit("short done");
+    Ok(1)
+}
+
+/// Goes on for ever in its first attempt.
+#[step]
+async fn long(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit(format!("long {}", step.attempt()));
+    while step.attempt() == 1 {
+        world.hit("long goes on");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(step.attempt())
+}
+
+#[flow]
+async fn shortly(ctx: Ctx) -> loom::Result<u32> {
+    Ok(ctx.run(short()).await? + ctx.run(second()).await?)
+}
+
+#[step]
+async fn second(world: Res<World>) -> loom::Result<u32> {
+    world.hit("second");
+    Ok(2)
+}
+
+#[flow]
+async fn lengthy(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(long()).await
+}
+
+fn all() -> loom::Registry {
+    registry!(flows: [shortly, lengthy], steps: [short, long, second])
+}
+
+/// A program whose leases outlast the test: who takes something over was given it.
+async fn app(rig: &Rig) -> App {
+    let worker = loom::WorkerOptions { lease: Duration::from_secs(3600), ..Default::default() };
+    rig.builder(all(), &Tap::default()).await.worker(worker).build().unwrap()
+}
+
+on_both! {
+    async fn a_short_step_finishes_and_its_outcome_is_kept(rig: Rig) {
+        let first = app(&rig).await;
+        let handle = first.start(shortly()).id("run").await.unwrap();
+        rig.world.seen("short", 1).await;
+        let (going, world) = (first.clone(), rig.world.clone());
+        let down = tokio::spawn(async move { going.shutdown(Duration::from_secs(60)).await });
+        // It is on its way down: nothing new begins.
+        until(|| async { first.start(lengthy()).id("late").await.is_ok() }).await;
+        world.open("short");
+        down.await.unwrap();
+        assert_eq!((rig.world.count("short done"), rig.world.count("second")), (1, 0));
+        let line = told(&first, &id("run")).await;
+        assert_eq!(count(&line, "STEP_COMPLETED short"), 1, "{line:?}");
+        assert_eq!(first.row(&id("run")).await.unwrap().lease, None);
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<shortly>(handle.id()).result().await.unwrap(), 3);
+        assert_eq!((rig.world.count("short"), rig.world.count("second")), (1, 1));
+    }
+
+    async fn a_long_step_is_handed_back_and_stops_before_another_begins(rig: Rig) {
+        let first = app(&rig).await;
+        let handle = first.start(lengthy()).id("run").await.unwrap();
+        rig.world.seen("long goes on", 3).await;
+        first.shutdown(Duration::from_millis(10)).await;
+        let so_far = rig.world.count("long goes on");
+        let row = first.row(&id("run")).await.unwrap();
+        assert_eq!((row.status, row.lease), (Status::Running, None));
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<lengthy>(handle.id()).result().await.unwrap(), 2);
+        assert_eq!(rig.world.count("long goes on"), so_far, "the first attempt ended before");
+        let row = second.row(&id("run")).await.unwrap();
+        assert_eq!(row.takeovers, 0, "handing back is no crash");
+    }
+
+    async fn a_program_that_is_down_starts_nothing(rig: Rig) {
+        let first = app(&rig).await;
+        first.work();
+        first.shutdown(Duration::ZERO).await;
+        let handle = first.start(shortly()).id("run").await.unwrap();
+        assert!(!first.take_up(&id("run")).await.unwrap());
+        assert_eq!(first.row(handle.id()).await.unwrap().lease, None);
+        rig.world.open("short");
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<shortly>(handle.id()).result().await.unwrap(), 3);
+    }
+}

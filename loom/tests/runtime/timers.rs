@@ -1,0 +1,213 @@
+//! Time: durable timers, the flow's clock, back-offs; mostly on a clock that the tests hold.
+//! Not timeouts of steps: those are in `retries.rs`.
+
+use std::time::Duration;
+
+use loom::{App, Memory, Status, kernel::Event, prelude::*};
+
+use crate::support::{Process, Rig, World, count, id, log, on_both, registry, told, until};
+
+#[flow]
+async fn measuring(ctx: Ctx, wait: u64) -> loom::Result<(i64, i64, String)> {
+    let child = ctx.uuid().to_string();
+    let before = ctx.now();
+    ctx.sleep(millis(wait)).await;
+    let after = ctx.now();
+    ctx.suspend::<bool>("go").await?;
+    Ok((before.as_micros(), after.as_micros(), child))
+}
+
+#[flow]
+async fn napping(ctx: Ctx, wait: u64) -> loom::Result<()> {
+    ctx.sleep(millis(wait)).await;
+    Ok(())
+}
+
+/// Always unlucky the first time.
+#[step(retry(attempts = 2, initial = "1h", max = "1h"))]
+async fn unlucky(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit("unlucky");
+    if step.attempt() == 1 { Err(loom::Error::msg("bad luck")) } else { Ok(step.attempt()) }
+}
+
+#[flow]
+async fn backing_off(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(unlucky()).await
+}
+
+#[step]
+async fn busy(world: Res<World>) -> loom::Result<()> {
+    world.hit("busy");
+    world.pass("done").await;
+    Ok(())
+}
+
+#[flow]
+async fn working(ctx: Ctx) -> loom::Result<()> {
+    ctx.run(busy()).await
+}
+
+#[flow]
+async fn until_an_instant(ctx: Ctx, micros: i64) -> loom::Result<i64> {
+    ctx.sleep_until(Timestamp::from_micros(micros)).await;
+    Ok(ctx.now().as_micros())
+}
+
+fn all() -> loom::Registry {
+    registry!(
+        flows: [measuring, napping, backing_off, working, until_an_instant],
+        steps: [unlucky, busy]
+    )
+}
+
+/// A program on the async runtime's clock, which the tests advance. Its worker looks once a minute.
+fn app(store: &Memory, world: &World) -> App {
+    let worker = loom::WorkerOptions {
+        poll: Duration::from_secs(60),
+        lease: Duration::from_secs(3600),
+        ..loom::WorkerOptions::default()
+    };
+    let builder = App::builder().store(store.clone()).registry(all()).provide(world.clone());
+    builder.worker(worker).runtime_clock().build().unwrap()
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test(start_paused = true)]
+async fn b16_now_is_a_function_of_the_position() {
+    let (store, world) = (Memory::new(), World::default());
+    let first = app(&store, &world);
+    let handle = first.start(measuring(3_600_000)).id("run").await.unwrap();
+    until(|| async { !first.gates(None).await.unwrap().is_empty() }).await;
+    first.shutdown(Duration::ZERO).await;
+    // Another program, much later: it replays everything before the gate.
+    tokio::time::sleep(HOUR * 24).await;
+    let second = app(&store, &world);
+    second.work();
+    let handle = second.handle::<measuring>(handle.id());
+    handle.resume("go", &true, "ada").await.unwrap();
+    let (before, after, _) = handle.result().await.unwrap();
+    let slept = Duration::from_micros((after - before).unsigned_abs());
+    assert!(slept >= HOUR && slept < HOUR + Duration::from_secs(120), "{slept:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn b17_a_timer_keeps_its_instant_through_a_restart() {
+    let (store, world) = (Memory::new(), World::default());
+    let first = app(&store, &world);
+    let handle = first.start(napping(10_000)).id("run").await.unwrap();
+    handle.until(&[Status::Suspended]).await.unwrap();
+    first.shutdown(Duration::ZERO).await;
+    tokio::time::sleep(HOUR).await;
+    let second = app(&store, &world);
+    second.work();
+    second.handle::<napping>(handle.id()).result().await.unwrap();
+    let events = log(&second, handle.id()).await;
+    let set: Vec<_> = events
+        .iter()
+        .filter_map(|envelope| match &envelope.event {
+            Event::TimerSet(timer) => Some((envelope.at, timer.fire_at)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(set.len(), 1, "it is not set again");
+    assert_eq!(set[0].1.since(set[0].0), Duration::from_secs(10));
+    let fired = events.iter().find(|envelope| matches!(envelope.event, Event::TimerFired(_))).unwrap();
+    let late = fired.at.since(set[0].1);
+    assert!(late >= HOUR - Duration::from_secs(10) && late < HOUR + Duration::from_secs(120), "{late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn b11_a_uuid_drawn_in_the_flow_is_the_same_for_a_query_while_it_waits() {
+    let (store, world) = (Memory::new(), World::default());
+    let first = app(&store, &world);
+    let handle = first.start(measuring(1)).id("run").await.unwrap();
+    until(|| async { !first.gates(None).await.unwrap().is_empty() }).await;
+    handle.until(&[Status::Suspended]).await.unwrap();
+    // Looking at it replays nothing and changes nothing.
+    let looks = [handle.state().await.unwrap(), first.state(handle.id(), None).await.unwrap()];
+    assert_eq!(looks[0], looks[1]);
+    let recorded = log(&first, handle.id()).await;
+    loom::replay_check(&all(), &recorded).unwrap();
+    handle.resume("go", &true, "ada").await.unwrap();
+    let (.., child) = handle.result().await.unwrap();
+    first.shutdown(Duration::ZERO).await;
+    let recorded = log(&first, handle.id()).await;
+    loom::replay_check(&all(), &recorded).unwrap();
+    let Event::ExecutionCompleted(done) = &recorded.last().unwrap().event else { panic!() };
+    assert!(done.output.as_str().contains(&child));
+}
+
+#[tokio::test(start_paused = true)]
+async fn timers_fire_when_they_are_due_and_not_before() {
+    let (store, world) = (Memory::new(), World::default());
+    let app = app(&store, &world);
+    let mut handles = Vec::new();
+    for wait in [1_u64, 49, 50, 51, 1_000, 60_000, 86_400_000] {
+        handles.push((wait, app.start(napping(wait)).await.unwrap()));
+    }
+    for (wait, handle) in handles {
+        handle.result().await.unwrap();
+        let events = log(&app, handle.id()).await;
+        let at = |kind: &str| events.iter().find(|e| e.event.kind().name() == kind).unwrap().at;
+        let took = at("TIMER_FIRED").since(at("TIMER_SET"));
+        // On this clock nothing else takes time.
+        assert!(took >= millis(wait) && took <= millis(wait + 5), "{wait} ms took {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instant_that_has_passed_is_over_at_once() {
+    let (store, world) = (Memory::new(), World::default());
+    let app = app(&store, &world);
+    let handle = app.start(until_an_instant(1)).await.unwrap();
+    assert!(handle.result().await.unwrap() > 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn b47_a_back_off_has_a_wake_up_and_running_work_is_never_suspended() {
+    let (store, world) = (Memory::new(), World::default());
+    let first = app(&store, &world);
+    let handle = first.start(backing_off()).id("run").await.unwrap();
+    handle.until(&[Status::Suspended]).await.unwrap();
+    let row = first.row(handle.id()).await.unwrap();
+    let wake = row.wake_at.expect("somebody must wake it").since(row.updated_at);
+    assert!(wake <= HOUR && wake > HOUR - Duration::from_secs(60), "{wake:?}");
+    // It is woken, by another program, without anybody asking.
+    first.shutdown(Duration::ZERO).await;
+    let second = app(&store, &world);
+    second.work();
+    assert_eq!(second.handle::<backing_off>(handle.id()).result().await.unwrap(), 2);
+    // A step that takes days: its execution is held all the while, since only this program can end it.
+    let held = second.start(working()).id("busy").await.unwrap();
+    world.seen("busy", 1).await;
+    for _ in 0..48 {
+        tokio::time::sleep(HOUR).await;
+        let row = second.row(held.id()).await.unwrap();
+        assert_eq!(row.status, Status::Running);
+        assert_eq!(row.lease.expect("it is held").fence, 1);
+    }
+    world.open("done");
+    held.result().await.unwrap();
+    assert_eq!(count(&told(&second, held.id()).await, "EXECUTION_SUSPENDED"), 0);
+}
+
+on_both! {
+    async fn a_sleep_goes_on_through_a_crash(rig: Rig) {
+        let process = Process::start(&rig, all()).await;
+        let app = process.app.clone();
+        process.run(async move {
+            let handle = app.start(napping(300)).id("run").await.unwrap();
+            handle.until(&[Status::Suspended]).await.unwrap();
+        }).await;
+        process.kill();
+        let app = rig.app(all()).await;
+        app.work();
+        let handle = app.handle::<napping>(&id("run"));
+        handle.result().await.unwrap();
+        let events = log(&app, handle.id()).await;
+        let at = |kind: &str| events.iter().find(|e| e.event.kind().name() == kind).unwrap().at;
+        assert!(at("TIMER_FIRED").since(at("TIMER_SET")) >= millis(300));
+        assert_eq!(events.iter().filter(|e| matches!(e.event, Event::TimerSet(_))).count(), 1);
+    }
+}
