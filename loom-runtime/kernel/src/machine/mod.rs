@@ -422,6 +422,10 @@ impl Machine {
         if matches!(self.phase, Phase::Closed(..)) {
             return;
         }
+        let (wrote, has) = (self.state().code.body, self.config.code.body);
+        if report.fault == Fault::Divergence && wrote != has {
+            report.message = format!("waiting for code {wrote:016x}: {}", report.message);
+        }
         report.near = report.near.or_else(|| self.cx.shared.lock().near.clone());
         report.code.get_or_insert_with(|| format!("{:016x}", self.config.code.body));
         let about = report.frame.as_ref().and_then(|frame| self.state().frames.get(frame));

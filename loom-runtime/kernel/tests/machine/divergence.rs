@@ -123,6 +123,46 @@ fn another_input_diverges_without_showing_it() {
     Play::resume(&log, &other).parked(Fault::Divergence);
 }
 
+/// Code that changed may ask with another input for what has been asked for: it gets the recorded outcome, and so does
+/// every replay by that code. What it asks for itself is held against it again.
+#[test]
+fn other_code_may_compute_another_input_for_what_is_settled() {
+    let other = flow(|cx| async move {
+        let a = told(step(&cx, "a", json!("new in")).await);
+        ok(told(step(&cx, "b", a).await))
+    });
+    let changed = Fingerprints { body: CODE.body + 1, ..CODE };
+    let log = log_of(&original(), &[]);
+    let mut play = Play::reading(&log, &other, 50, changed);
+    play.live();
+    play.pump();
+    play.done("a", json!("a out"));
+    play.done("b", json!("b out"));
+    assert_eq!(play.output(), json!("b out"));
+
+    let log = play.log.clone();
+    let mut again = Play::reading(&log[..log.len() - 1], &other, 60, changed);
+    again.live();
+    again.pump();
+    assert_eq!(again.output(), json!("b out"));
+    let third = flow(|cx| async move {
+        step(&cx, "a", json!("in")).await;
+        ok(told(step(&cx, "b", json!("not what was asked")).await))
+    });
+    let mut play = Play::reading(&log[..log.len() - 1], &third, 70, changed);
+    play.live();
+    play.pump();
+    assert_eq!(play.parked(Fault::Divergence).frame, Some(id("b")));
+
+    // Code that no longer agrees at all waits for the code that wrote the log.
+    let gone = flow(|_| async move { ok(()) });
+    let mut play = Play::reading(&log[..log.len() - 1], &gone, 80, CODE);
+    play.live();
+    play.pump();
+    let message = play.parked(Fault::Divergence).message;
+    assert!(message.starts_with(&format!("waiting for code {:016x}: ", changed.body)), "{message}");
+}
+
 #[test]
 fn another_outcome_diverges_and_an_ended_log_stays_as_it_is() {
     let other = flow(|cx| async move {
