@@ -38,6 +38,6 @@ pub use kernel::{
 pub use limits::Limits;
 pub use memory::Memory;
 pub use registry::{Entry, Registry, RegistryError};
-pub use replay_check::replay_check;
+pub use replay_check::{replay, replay_check};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use worker::WorkerOptions;

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use kernel::{
-    Envelope, Event, Fault, Machine, ParkReport, Timestamp,
+    Envelope, Event, Fault, Machine, ParkReport, Started, Timestamp,
     machine::{Config, FlowFuture, Input},
 };
 
-use crate::{Ctx, Limits, Registry};
+use crate::{Ctx, FlowDescriptor, Limits, Registry};
 
 /// Replays a log, and every prefix of it, against the code in this program, as an owner would that takes it up there.
 ///
@@ -37,13 +37,7 @@ use crate::{Ctx, Limits, Registry};
 /// What would park the execution: which position, what the log holds, what the code did, near which line. An empty
 /// log, or one that does not begin with its start, is unreadable.
 pub fn replay_check(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
-    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else {
-        return Err(ParkReport::new(Fault::UnreadableLog, "the log does not begin with EXECUTION_STARTED"));
-    };
-    if registry.flow(&started.flow).is_none() {
-        let message = format!("this program has no flow `{}`", started.flow);
-        return Err(ParkReport::new(Fault::MissingFlow, message).at(0));
-    }
+    head(registry, log)?;
     for envelope in log {
         if let Event::StepStarted(step) = &envelope.event
             && registry.step(&step.step).is_none()
@@ -57,10 +51,12 @@ pub fn replay_check(registry: &Registry, log: &[Envelope]) -> Result<(), ParkRep
     std::iter::once(log.len()).chain(1..log.len()).try_for_each(|events| replay(registry, &log[..events]))
 }
 
-/// Replays these events, and goes live after them.
-fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
-    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else { return Ok(()) };
-    let Some(flow) = registry.flow(&started.flow) else { return Ok(()) };
+/// Replays a log once, as an owner would that takes it up at its end.
+///
+/// # Errors
+/// As for [`replay_check`], which looks at every prefix too.
+pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
+    let (started, flow) = head(registry, log)?;
     let config = Config {
         execution: log[0].execution.clone(),
         generation: 1,
@@ -83,4 +79,18 @@ fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
         Some(report) => Err(report.clone()),
         None => Ok(()),
     }
+}
+
+/// The first event of a log, and the flow that it names.
+fn head<'a>(
+    registry: &Registry,
+    log: &'a [Envelope],
+) -> Result<(&'a Started, &'static FlowDescriptor), ParkReport> {
+    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else {
+        return Err(ParkReport::new(Fault::UnreadableLog, "the log does not begin with EXECUTION_STARTED"));
+    };
+    let missing = || format!("this program has no flow `{}`", started.flow);
+    let flow = registry.flow(&started.flow);
+    let flow = flow.ok_or_else(|| ParkReport::new(Fault::MissingFlow, missing()).at(0))?;
+    Ok((started, flow))
 }
