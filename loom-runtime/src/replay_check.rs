@@ -26,10 +26,10 @@ use crate::{Ctx, FlowDescriptor, Limits, Registry};
 /// let registry = Registry::linked();
 /// let app = App::builder().registry(registry.clone()).build()?;
 /// for row in app.list(&Default::default()).await? {
-///     let log = app.log(&row.id, 0, usize::MAX).await?;
-///     replay_check(&registry, &log).map_err(|report| loom_runtime::Error::msg(report))?;
+///     let log = app.log(&row.id, 0, 1_000_000).await?;
+///     replay_check(&registry, &log).map_err(loom_runtime::Error::msg)?;
 /// }
-/// # loom_runtime::Result::Ok(())
+/// # Ok::<(), loom_runtime::Error>(())
 /// # }).unwrap();
 /// ```
 ///

@@ -4,7 +4,8 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use kernel::{
-    Batch, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, Machine, ParkReport, Status,
+    Batch, Cancelled, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, Machine, ParkReport,
+    Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
 use tokio::{
@@ -135,14 +136,7 @@ impl Driver {
     async fn own(&mut self, origin: Origin) -> Result<Status, Gone> {
         let mut machine = match self.revive(origin).await? {
             Ok(machine) => machine,
-            Err((next, report)) => {
-                let now = self.engine.clock.now();
-                let batch = Batch::parking(&self.execution, self.fence, next, report, now);
-                while !self.append(&batch, &[]).await? {
-                    self.skip_inbox().await?;
-                }
-                return Ok(Status::Parked);
-            }
+            Err((next, report)) => return self.close_unread(next, report).await,
         };
         self.read_inbox(&mut machine).await?;
         loop {
@@ -157,6 +151,26 @@ impl Driver {
                 continue;
             }
             self.wait(&mut machine).await?;
+        }
+    }
+
+    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it. What else is in its inbox is
+    /// left to the next owner.
+    async fn close_unread(&mut self, next: u64, report: ParkReport) -> Result<Status, Gone> {
+        let mut status = Status::Parked;
+        let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
+        loop {
+            for waiting in self.pending().await? {
+                if let (Some(Input::Cancel { reason, by, item }), Some(closing)) =
+                    (Item::read(&waiting), batch.events.last_mut())
+                {
+                    closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
+                    (status, batch.consumed) = (Status::Cancelled, vec![item]);
+                }
+            }
+            if self.append(&batch, &[]).await? {
+                return Ok(status);
+            }
         }
     }
 
@@ -268,7 +282,7 @@ impl Driver {
                         }
                     }
                 }
-                Command::Invoke(invoke) => self.invoke(machine, invoke)?,
+                Command::Invoke(invoke) => self.invoke(machine, invoke).await?,
                 Command::Revoke { frame, attempt } => {
                     if let Some(running) = self.running.get(&frame).filter(|r| r.attempt == attempt) {
                         running.cancel.cancel();
@@ -280,16 +294,15 @@ impl Driver {
         Ok(None)
     }
 
-    fn invoke(&mut self, machine: &mut Machine, invoke: Invoke) -> Result<(), Gone> {
+    async fn invoke(&mut self, machine: &mut Machine, invoke: Invoke) -> Result<(), Gone> {
         let Some(step) = self.engine.registry.step(&invoke.step) else {
             let message = format!("step `{}` is not registered in this program", invoke.step);
             let report = ParkReport::new(Fault::MissingStep, message).frame(&invoke.frame);
             self.offer(machine, Input::Fault(report));
             return Ok(());
         };
-        // The last look before an effect that must not happen twice.
-        if invoke.delivery == Delivery::AtMostOnce && self.engine.clock.now() >= self.engine.leased_until() {
-            return Err(Gone::Lost("the lease ran out before an at-most-once step".into()));
+        if invoke.delivery == Delivery::AtMostOnce {
+            self.secure_lease().await?;
         }
         let cancel = CancellationToken::new();
         let (frame, attempt) = (invoke.frame.clone(), invoke.attempt);
@@ -309,6 +322,18 @@ impl Driver {
             let _ = ended.send((of, attempt, end));
         });
         self.running.insert(frame, Running { attempt, cancel, task });
+        Ok(())
+    }
+
+    /// The last look before an effect that must not happen twice: a lease that ran out unnoticed is renewed first.
+    async fn secure_lease(&mut self) -> Result<(), Gone> {
+        while self.engine.clock.now() >= self.engine.leased_until() {
+            match self.engine.renew().await {
+                Ok(held) if held.get(&self.execution) == Some(&self.fence) => {}
+                Ok(_) => return Err(Gone::Lost("the lease ran out before an at-most-once step".into())),
+                Err(error) => self.pause(&error).await?,
+            }
+        }
         Ok(())
     }
 
@@ -366,11 +391,6 @@ impl Driver {
                 Err(error) => self.pause(&error).await?,
             }
         }
-    }
-
-    /// Leaves what is in the inbox to the next owner.
-    async fn skip_inbox(&mut self) -> Result<(), Gone> {
-        self.pending().await.map(drop)
     }
 
     async fn read_inbox(&mut self, machine: &mut Machine) -> Result<(), Gone> {

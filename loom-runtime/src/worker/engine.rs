@@ -208,19 +208,24 @@ impl Engine {
         Ok(count)
     }
 
+    /// Renews this worker's leases; answers which it has, with their fences.
+    pub(super) async fn renew(&self) -> Result<HashMap<ExecutionId, u64>, crate::ports::StoreError> {
+        let until = self.lease_end();
+        let held = self.store.renew(&self.worker, until).await?;
+        self.lease_until.store(until.as_micros(), Ordering::Release);
+        Ok(held.into_iter().collect())
+    }
+
     async fn heartbeat(self: Arc<Self>) {
         // Leases of this worker that nobody here drives: a store took a start or a claim, and its answer was lost.
         let mut undriven = HashMap::new();
         loop {
             tokio::time::sleep(self.options.lease / 3).await;
-            let until = self.lease_end();
             // What is claimed while the store answers is not in the answer, and not lost.
             let before: Vec<_> =
                 self.locals().iter().map(|(id, local)| (id.clone(), local.clone())).collect();
-            match self.store.renew(&self.worker, until).await {
+            match self.renew().await {
                 Ok(held) => {
-                    self.lease_until.store(until.as_micros(), Ordering::Release);
-                    let held: HashMap<_, _> = held.into_iter().collect();
                     let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
                     lost.for_each(|(_, local)| local.tell(Nudge::Lost));
                     undriven = self.give_up_undriven(held, &undriven).await;
