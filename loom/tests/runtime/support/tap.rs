@@ -82,6 +82,10 @@ impl Tap {
         *self.0.damage.lock().unwrap() = Some((execution.clone(), sequence));
     }
 
+    pub(crate) fn mend(&self) {
+        *self.0.damage.lock().unwrap() = None;
+    }
+
     /// How many appends the store has accepted.
     pub(crate) fn appends(&self) -> usize {
         self.0.appends.load(SeqCst)

@@ -1,0 +1,141 @@
+//! Owners: two programs that both believe they run one execution, and which of them counts.
+//! Not real processes: those are in `tests/processes`.
+
+use loom::{Registry, Status, prelude::*};
+
+use crate::support::{Process, Rig, World, count, id, on_both, registry, told, until};
+
+#[step]
+async fn transact(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit(format!("transact {}", step.execution()));
+    world.pass("committed").await;
+    Ok(1)
+}
+
+#[step]
+async fn send_mail(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit(format!("mail {}", step.execution()));
+    Ok(2)
+}
+
+#[flow]
+async fn mailing(ctx: Ctx) -> loom::Result<u32> {
+    Ok(ctx.run(transact()).await? + ctx.run(send_mail()).await?)
+}
+
+#[step]
+async fn tell(world: Res<World>, step: StepCx, what: String) -> loom::Result<String> {
+    world.hit(format!("{what} {}", step.execution()));
+    Ok(what)
+}
+
+#[flow]
+async fn receiving(ctx: Ctx) -> loom::Result<String> {
+    let received = ctx.suspend::<String>("inbox").await?;
+    ctx.run(tell(received)).await
+}
+
+fn all() -> Registry {
+    registry!(flows: [mailing, receiving], steps: [transact, send_mail, tell])
+}
+
+on_both! {
+    async fn b28_who_loses_an_append_does_nothing_more(rig: Rig) {
+        let old = Process::start(&rig, all()).await;
+        let app = old.app.clone();
+        old.run(async move { app.start(mailing()).id("run").await.map(drop).unwrap() }).await;
+        rig.world.seen("transact run", 1).await;
+        // The first owner no longer reaches the store, and does not know it.
+        old.tap.freeze(true);
+        let new = Process::start(&rig, all()).await;
+        new.work().await;
+        rig.world.seen("transact run", 2).await;
+        // Both transactions return; the first owner's outcome is on its way.
+        rig.world.open("committed");
+        let handle = new.app.handle::<mailing>(&id("run"));
+        assert_eq!(handle.result().await.unwrap(), 3);
+        old.tap.freeze(false);
+        // Whoever watches through the first owner sees the one outcome too.
+        let app = old.app.clone();
+        let seen = old.run(async move { app.handle::<mailing>(&id("run")).result().await.unwrap() }).await;
+        assert_eq!(seen, 3);
+        assert_eq!(rig.world.count("mail run"), 1);
+        let told = told(&new.app, &id("run")).await;
+        assert_eq!(count(&told, "STEP_COMPLETED transact"), 1, "{told:?}");
+        // The first owner goes on with other work.
+        let app = old.app.clone();
+        let other = old.run(async move { app.start(mailing()).id("other").await.unwrap().result().await });
+        assert_eq!(other.await.unwrap(), 3);
+    }
+
+    async fn b26_of_two_that_resume_at_the_same_instant_one_proceeds(rig: Rig) {
+        const RUNS: usize = 100;
+        let starter = rig.app(all()).await;
+        let mut handles = Vec::new();
+        for n in 0..RUNS {
+            handles.push(starter.start(receiving()).id(format!("run-{n}")).await.unwrap());
+        }
+        for handle in &handles {
+            assert_eq!(handle.until(&[Status::Suspended]).await.unwrap(), Status::Suspended);
+        }
+        starter.shutdown(seconds(1)).await;
+        for handle in &handles {
+            handle.resume("inbox", "hello", "ada").await.unwrap();
+        }
+        let both = [rig.app(all()).await, rig.app(all()).await];
+        let mut taken = 0;
+        for handle in &handles {
+            let (one, other) = join!(both[0].take_up(handle.id()), both[1].take_up(handle.id()));
+            taken += usize::from(one.unwrap()) + usize::from(other.unwrap());
+        }
+        assert_eq!(taken, RUNS, "each of them by one");
+        for handle in &handles {
+            let seen = [both[0].handle::<receiving>(handle.id()), both[1].handle::<receiving>(handle.id())];
+            for watcher in seen {
+                assert_eq!(watcher.result().await.unwrap(), "hello");
+            }
+            let told = told(&both[0], handle.id()).await;
+            assert_eq!((count(&told, "EXECUTION_RESUMED"), count(&told, "GATE_ANSWERED")), (1, 1), "{told:?}");
+            assert_eq!(rig.world.count(&format!("hello {}", handle.id())), 1);
+        }
+    }
+
+    /// Two programs that work, a crowd that answers, and no execution that is run by both.
+    async fn b26_two_workers_share_a_crowd(rig: Rig) {
+        let both = [rig.app(all()).await, rig.app(all()).await];
+        both.iter().for_each(loom::App::work);
+        let mut handles = Vec::new();
+        for n in 0..100 {
+            handles.push(both[n % 2].start(receiving()).id(format!("run-{n}")).await.unwrap());
+        }
+        for (n, handle) in handles.iter().enumerate() {
+            let other = both[(n + 1) % 2].handle::<receiving>(handle.id());
+            other.resume("inbox", "hello", "ada").await.unwrap();
+        }
+        for handle in &handles {
+            assert_eq!(handle.result().await.unwrap(), "hello");
+            assert_eq!(rig.world.count(&format!("hello {}", handle.id())), 1);
+            let told = told(&both[0], handle.id()).await;
+            assert!(count(&told, "EXECUTION_RESUMED") <= 1, "{told:?}");
+        }
+    }
+
+    async fn b31_a_frozen_owner_is_refused_when_it_thaws(rig: Rig) {
+        let old = Process::start(&rig, all()).await;
+        let app = old.app.clone();
+        old.run(async move { app.start(mailing()).id("run").await.map(drop).unwrap() }).await;
+        rig.world.seen("transact run", 1).await;
+        rig.world.open("committed");
+        old.tap.freeze(true); // with or without the outcome written
+        let new = Process::start(&rig, all()).await;
+        new.work().await;
+        let handle = new.app.handle::<mailing>(&id("run"));
+        until(|| async { handle.status().await.unwrap() == Status::Completed }).await;
+        let before = told(&new.app, &id("run")).await;
+        old.tap.freeze(false);
+        let app = old.app.clone();
+        old.run(async move { app.handle::<mailing>(&id("run")).result().await.map(drop).unwrap() }).await;
+        assert_eq!(told(&new.app, &id("run")).await, before, "what has ended stays as it is");
+        assert_eq!(count(&before, "EXECUTION_COMPLETED"), 1);
+    }
+}
