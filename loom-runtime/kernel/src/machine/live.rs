@@ -225,6 +225,8 @@ impl Machine {
         // Starts of sibling steps are no facts that an effect could rest on, everything else is.
         let barrier = match delivery {
             Delivery::Pure => 0,
+            // A crash counts as an attempt only if the attempt is on record.
+            Delivery::AtLeastOnce if self.terms(&frame).0.counts_crashes() => sequence + 1,
             Delivery::AtLeastOnce => self.facts,
             Delivery::AtMostOnce => sequence + 1,
         };
