@@ -94,7 +94,7 @@ impl Fault {
     pub const fn help(self) -> &'static str {
         match self {
             Self::Divergence => {
-                "restore the order of durable calls that wrote this log, or guard new ones with `ctx.changed(..)`"
+                "let a build that agrees with the log finish it: the one that wrote it, or one whose durable calls come in the order of the log"
             }
             Self::StepIdReused => {
                 "give one of the two calls its own `.id(\"…\")`, or `.memo()` to ask for the first outcome again"
@@ -219,4 +219,10 @@ impl fmt::Display for ParkReport {
         }
         write!(f, "\n  help: {}", self.help)
     }
+}
+
+/// What a panic said, if it said it in words.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "(no message)".into())
 }
