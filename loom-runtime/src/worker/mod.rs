@@ -7,7 +7,7 @@ mod engine;
 mod wakes;
 
 pub(crate) use driver::Origin;
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, Progress};
 
 use std::time::Duration;
 
