@@ -7,7 +7,7 @@ use kernel::{ExecutionId, FrameId, FrameStatus, InvalidId, Payload, Status, mach
 
 use super::App;
 use crate::{
-    FlowDescriptor, GateDescriptor, PartDescriptor,
+    FlowDescriptor, GateDescriptor,
     inbox_item::{Answer, Cancel, Item, VerdictItem},
     ports::{GateState, Posted, StoreError},
 };
@@ -144,9 +144,6 @@ impl App {
         match self.post(execution, item, Some(key)).await {
             Ok(Posted::Accepted(_) | Posted::Duplicate { same: true }) => Ok(()),
             Ok(Posted::Duplicate { same: false }) => Err(AnswerError::AlreadyAnswered(gate.clone())),
-            Err(StoreError::Terminal { .. }) if gates.iter().any(|gate| gate.frame == *frame) => {
-                Err(AnswerError::AlreadyAnswered(gate.clone()))
-            }
             Err(error) => Err(error.into()),
         }
     }
@@ -241,6 +238,7 @@ pub(super) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), St
         .iter_errors(&value)
         .map(|error| {
             let at = error.instance_path().to_string();
+            let error = error.masked(); // names what is wrong with a value, and not the value
             if at.is_empty() { error.to_string() } else { format!("{error} (at {at})") }
         })
         .collect();
@@ -251,18 +249,7 @@ pub(super) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), St
 fn declared_gate(flow: &FlowDescriptor, frame: &FrameId) -> Option<&'static GateDescriptor> {
     let last = frame.as_str().rsplit('/').next().unwrap_or_default();
     let name = last.split('#').next().unwrap_or_default();
-    let mut seen: Vec<&PartDescriptor> = Vec::new();
-    let mut parts: Vec<_> = flow.parts.to_vec();
-    let mut found = flow.gates.iter().find(|gate| gate.name == name);
-    while let (None, Some(part)) = (found, parts.pop()) {
-        if seen.iter().any(|known| std::ptr::eq(*known, part)) {
-            continue;
-        }
-        seen.push(part);
-        found = part.gates.iter().find(|gate| gate.name == name);
-        parts.extend(part.parts);
-    }
-    found
+    flow.all_gates().into_iter().find(|gate| gate.name == name)
 }
 
 impl FromStr for GateAddress {

@@ -24,7 +24,7 @@ use crate::{
     clock::Clock,
     code,
     inbox_item::Item,
-    ports::{ClaimRequest, ListFilter, Store, WorkerId},
+    ports::{ClaimRequest, ListFilter, Store, StoreError, WorkerId},
 };
 
 /// How far a driver is: what a handle in the same process watches.
@@ -50,6 +50,25 @@ impl Local {
     /// A driver that is gone needs no telling.
     fn tell(&self, nudge: Nudge) {
         let _ = self.nudges.send(nudge);
+    }
+}
+
+/// A driver's place among the others; given up however the driver ends, by a panic too.
+struct Seat {
+    engine: Arc<Engine>,
+    execution: ExecutionId,
+    fence: u64,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut locals = self.engine.locals();
+        if locals.get(&self.execution).is_some_and(|local| local.fence == self.fence) {
+            locals.remove(&self.execution);
+        }
+        drop(locals);
+        // A closing that raced an arrival left something due.
+        self.engine.poke.notify_one();
     }
 }
 
@@ -83,7 +102,7 @@ impl Engine {
         options: WorkerOptions,
         clock: Clock,
     ) -> Arc<Self> {
-        let codes = registry.flows().map(|flow| (flow.name, code::of(flow))).collect();
+        let codes = registry.flows().map(|flow| (flow.name, code::of(flow, &registry))).collect();
         let program = code::of_program(&registry);
         Arc::new(Self {
             store,
@@ -175,20 +194,15 @@ impl Engine {
         let (nudges, inbox) = mpsc::unbounded_channel();
         let (publish, progress) = watch::channel(Progress::default());
         self.locals().insert(execution.clone(), Local { fence, nudges: nudges.clone(), progress });
-        let driver = Driver::new(self.clone(), execution.clone(), fence, nudges, inbox, publish);
-        let engine = self.clone();
+        let driver = Driver::new(self.clone(), execution.clone(), fence, nudges.clone(), inbox, publish);
+        if self.is_draining() {
+            // It was started or claimed while everything else was told already.
+            let _ = nudges.send(Nudge::Drain(tokio::time::Instant::now()));
+        }
+        let seat = Seat { engine: self.clone(), execution, fence };
         self.drivers.spawn(async move {
-            let ended = driver.run(origin).await;
-            let mut locals = engine.locals();
-            let was_full = locals.len() >= engine.options.running;
-            if locals.get(&execution).is_some_and(|local| local.fence == fence) {
-                locals.remove(&execution);
-            }
-            drop(locals);
-            // What was let go may be due again already, and a place may have been waited for.
-            if !ended || was_full {
-                engine.poke.notify_one();
-            }
+            driver.run(origin).await;
+            drop(seat);
         });
     }
 
@@ -196,7 +210,7 @@ impl Engine {
         self: &Arc<Self>,
         limit: usize,
         execution: Option<ExecutionId>,
-    ) -> Result<usize, crate::ports::StoreError> {
+    ) -> Result<usize, StoreError> {
         let now = self.clock.now();
         let flows = Some(self.registry.flows().map(|flow| flow.name.to_owned()).collect());
         let (worker, until) = (self.worker.clone(), now.plus(self.options.lease));
@@ -209,7 +223,7 @@ impl Engine {
     }
 
     /// Renews this worker's leases; answers which it has, with their fences.
-    pub(super) async fn renew(&self) -> Result<HashMap<ExecutionId, u64>, crate::ports::StoreError> {
+    pub(super) async fn renew(&self) -> Result<HashMap<ExecutionId, u64>, StoreError> {
         let until = self.lease_end();
         let held = self.store.renew(&self.worker, until).await?;
         self.lease_until.store(until.as_micros(), Ordering::Release);
@@ -285,9 +299,9 @@ impl Engine {
 
     /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
     /// verdict are left alone.
-    async fn retry_parked(&self) {
+    async fn retry_parked(&self) -> Result<(), StoreError> {
         let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
-        let Ok(parked) = self.store.list(&filter).await else { return };
+        let parked = self.store.list(&filter).await?;
         for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
             let in_doubt = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.is_ok_and(|last| {
                 last.first().is_some_and(|record| record.payload.contains("\"fault\":\"in_doubt\""))
@@ -296,12 +310,15 @@ impl Engine {
                 continue;
             }
             let key = format!("retry:{}", self.program);
-            if let Err(error) =
-                self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await
-            {
-                tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again");
+            match self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await {
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again")
+                }
+                Ok(_) => {}
             }
         }
+        Ok(())
     }
 
     /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.
