@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use kernel::{
-    Envelope, Event, Fault, Machine, ParkReport, Started, Timestamp,
+    EffectError, Envelope, Event, Fault, Machine, ParkReport, Started, Timestamp,
     machine::{Config, FlowFuture, Input},
 };
 
@@ -63,9 +63,9 @@ pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
         code: started.code,
         alarm: Arc::new(|| {}), // asked for below
     };
-    let (run, file) = (flow.run, flow.location.file);
+    let (run, file, limits) = (flow.run, flow.location.file, limits(flow.name, log));
     let spawn = Box::new(move |cx, input| -> FlowFuture {
-        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, Limits::default(), file), input)))
+        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, limits, file), input)))
     });
     let mut machine = Machine::new(config, spawn);
     let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
@@ -79,6 +79,19 @@ pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
         Some(report) => Err(report.clone()),
         None => Ok(()),
     }
+}
+
+/// The limits under which a log was written are not in it, except for the one that made the flow fail.
+fn limits(flow: &str, log: &[Envelope]) -> Limits {
+    let mut limits = Limits { payload: usize::MAX, failure: usize::MAX };
+    if let Some(Event::ExecutionFailed(end)) = log.last().map(|last| &last.event)
+        && let Some(EffectError::PayloadTooLarge { step, what, limit, .. }) = &end.failure.engine
+        && step == flow
+    {
+        let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+        if what == "failure" { limits.failure = limit } else { limits.payload = limit }
+    }
+    limits
 }
 
 /// The first event of a log, and the flow that it names.

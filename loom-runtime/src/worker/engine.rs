@@ -269,9 +269,14 @@ impl Engine {
     }
 
     async fn claim_loop(self: Arc<Self>) {
-        self.retry_parked().await;
+        let mut parked_seen = false;
         let mut inboxes_read = tokio::time::Instant::now();
         loop {
+            if !parked_seen {
+                let seen = self.retry_parked().await;
+                parked_seen =
+                    seen.inspect_err(|error| tracing::warn!(%error, "parked ones not seen")).is_ok();
+            }
             let room = self.options.running.saturating_sub(self.locals().len()).min(256);
             let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
             match claimed {
