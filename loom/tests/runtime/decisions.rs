@@ -1,6 +1,8 @@
 //! What a flow decides, draws, tells and drops: the same on every replay, and once.
 //! Not the failures of steps: those are in `retries.rs`.
 
+use std::{collections::BTreeMap, sync::Mutex};
+
 use loom::{ExecutionError, Status, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,8 +54,8 @@ async fn drawing(ctx: Ctx) -> loom::Result<Drawn> {
 }
 
 #[flow]
-async fn deciding(ctx: Ctx) -> loom::Result<u64> {
-    let chosen = ctx.decide("branch", choose).await;
+async fn deciding(ctx: Ctx, salt: String) -> loom::Result<u32> {
+    let chosen = ctx.decide("branch", move || choose(&salt)).await;
     ctx.emit(&Noted { turn: 1 });
     ctx.suspend::<bool>("one").await?;
     ctx.emit(&Noted { turn: 2 });
@@ -61,11 +63,15 @@ async fn deciding(ctx: Ctx) -> loom::Result<u64> {
     Ok(chosen)
 }
 
-/// Chooses something else each time, and counts how often it was asked.
-fn choose() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static CHOICES: AtomicU64 = AtomicU64::new(1);
-    CHOICES.fetch_add(1, Ordering::SeqCst)
+/// How often it was asked, by the salt.
+static CHOICES: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
+
+/// Chooses something else each time.
+fn choose(salt: &str) -> u32 {
+    let mut choices = CHOICES.lock().unwrap();
+    let asked = choices.entry(salt.into()).or_default();
+    *asked += 1;
+    *asked
 }
 
 #[step]
@@ -183,7 +189,9 @@ on_both! {
 
     async fn a_choice_is_made_and_a_fact_told_once(rig: Rig) {
         let process = Process::start(&rig, all()).await;
-        start(&process, deciding).await;
+        let salt = format!("{:?}", rig.file());
+        let of = salt.clone();
+        start(&process, || deciding(of)).await;
         process.app.until(&id("run"), &[Status::Suspended]).await.unwrap();
         process.kill();
         let process = Process::start(&rig, all()).await;
@@ -193,6 +201,7 @@ on_both! {
             handle.resume(gate, &true, "ada").await.unwrap();
         }
         let chosen = handle.result().await.unwrap();
+        assert_eq!(CHOICES.lock().unwrap()[&salt], 1, "asked once, and never on a replay");
         let told = told(&process.app, &id("run")).await;
         assert_eq!((count(&told, "DECISION_RECORDED"), count(&told, "DOMAIN")), (1, 2), "{told:?}");
         let state = handle.state().await.unwrap();

@@ -16,4 +16,5 @@ mod starts;
 mod stores;
 mod streams;
 mod timers;
+mod verdicts;
 mod wiring;

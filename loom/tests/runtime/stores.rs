@@ -134,6 +134,37 @@ on_both! {
         assert_eq!(count(&told(&app, &id("run")).await, "EXECUTION_RESUMED taken"), 0);
     }
 
+    async fn a_store_that_is_down_at_boot_delays_what_is_parked_and_forgets_nothing(rig: Rig) {
+        let first = rig.app(registry!(flows: [adding], steps: [one])).await;
+        rig.world.open("one");
+        let handle = first.start(adding()).id("run").await.unwrap();
+        handle.resume("three", &3, "ada").await.unwrap();
+        assert_eq!(report(&first, handle.id()).await.fault, Fault::MissingStep);
+        first.shutdown(seconds(1)).await;
+        // The mended program comes up before its store does.
+        let tap = Tap::default();
+        let app = rig.builder(all(), &tap).await.build().unwrap();
+        tap.down(true);
+        app.work();
+        tokio::time::sleep(millis(100)).await;
+        tap.down(false);
+        let handle = app.handle::<adding>(handle.id());
+        until(|| async { handle.status().await.unwrap() == Status::Completed }).await;
+        assert_eq!(handle.result().await.unwrap(), 6);
+    }
+
+    async fn a_store_that_panics_stops_an_owner_and_not_the_execution(rig: Rig) {
+        let tap = Tap::default();
+        let app = rig.builder(all(), &tap).await.build().unwrap();
+        let handle = app.start(adding()).id("run").await.unwrap();
+        rig.world.seen("one run", 1).await;
+        tap.panic();
+        rig.world.open("one");
+        handle.resume("three", &3, "ada").await.unwrap();
+        until(|| async { handle.status().await.unwrap() == Status::Completed }).await;
+        assert_eq!(handle.result().await.unwrap(), 6);
+    }
+
     /// B29: each write happens, and nobody is told. The owner repeats itself, and is recognised.
     async fn b29_a_lost_acknowledgement_is_no_conflict(rig: Rig) {
         rig.world.open("one");
