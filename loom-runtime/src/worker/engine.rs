@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use kernel::{Digest, ExecutionId, Fingerprints, Outcome, Status, Timestamp};
+use kernel::{Digest, Envelope, Event, ExecutionId, Fault, Fingerprints, Outcome, Status, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -303,15 +303,16 @@ impl Engine {
     }
 
     /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
-    /// verdict are left alone.
+    /// verdict are left alone, and those that kill whoever tries: a person says when.
     async fn retry_parked(&self) -> Result<(), StoreError> {
         let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
         let parked = self.store.list(&filter).await?;
         for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
-            let in_doubt = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.is_ok_and(|last| {
-                last.first().is_some_and(|record| record.payload.contains("\"fault\":\"in_doubt\""))
-            });
-            if in_doubt {
+            let last = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.unwrap_or_default();
+            let last = last.first().and_then(|record| Envelope::decode(&row.id, record).ok());
+            if let Some(Event::ExecutionParked(parked)) = last.map(|envelope| envelope.event)
+                && matches!(parked.report.fault, Fault::InDoubt | Fault::Poisoned)
+            {
                 continue;
             }
             let key = format!("retry:{}", self.program);
