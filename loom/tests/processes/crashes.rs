@@ -54,10 +54,19 @@ async fn b44_a_step_that_kills_its_process_parks_the_execution() {
         let report = handle.state().await.unwrap().parked.unwrap();
         assert_eq!(report.fault, Fault::Poisoned);
         assert!(report.message.contains("3 owners in a row"), "{report}");
+        // Other workers leave it alone: they would die of it. They have other work.
+        let worker = Process::start(&dir, "work");
+        let other = app.start_dynamic("adding", loom::kernel::Payload::encode(&3).unwrap());
+        let other = app.handle::<adding>(&other.id("other").detached().await.unwrap());
+        assert_eq!(other.result().await.unwrap(), 3);
+        worker.signal("KILL");
+        assert!(worker.was_killed().await);
+        assert_eq!(world.count("bomb"), 3, "{:?}", world.lines());
+        assert_eq!(handle.status().await.unwrap(), Status::Parked);
         // Mended, and tried again by a person.
         world.open("mended");
         app.work();
-        let _ = app.retry(handle.id()).await;
+        app.retry(handle.id()).await.unwrap();
         assert_eq!(handle.until(&[]).await.unwrap(), Status::Completed);
         assert_eq!(handle.result().await.unwrap(), 4);
     })

@@ -1,5 +1,6 @@
 //! The runtime, case by case, on every store: what it promises to users, and the failures of other engines.
 //! Not the kernel's own cases (`loom-runtime/kernel/tests`), nor those that need a real process (`tests/processes`).
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod support;
 

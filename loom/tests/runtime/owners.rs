@@ -3,7 +3,7 @@
 
 use loom::{Registry, Status, prelude::*};
 
-use crate::support::{Process, Rig, World, count, id, on_both, registry, told, until};
+use crate::support::{Process, Rig, Tap, World, count, id, on_both, registry, told, until};
 
 #[step]
 async fn transact(world: Res<World>, step: StepCx) -> loom::Result<u32> {
@@ -35,8 +35,37 @@ async fn receiving(ctx: Ctx) -> loom::Result<String> {
     ctx.run(tell(received)).await
 }
 
+/// Says how it ends: returned, or cut off.
+struct Ending(World, String);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.hit(format!("{} ended", self.1));
+    }
+}
+
+/// Does one thing after the other, for as long as it may.
+#[step]
+async fn ticking(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    let attempt = format!("attempt {}", step.attempt());
+    let _ending = Ending((*world).clone(), attempt.clone());
+    while world.count("enough") == 0 || step.attempt() == 1 {
+        world.hit(attempt.clone());
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    Ok(step.attempt())
+}
+
+#[flow]
+async fn clockwork(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(ticking()).await
+}
+
 fn all() -> Registry {
-    registry!(flows: [mailing, receiving], steps: [transact, send_mail, tell])
+    registry!(
+        flows: [mailing, receiving, clockwork],
+        steps: [transact, send_mail, tell, ticking]
+    )
 }
 
 on_both! {
@@ -117,6 +146,54 @@ on_both! {
             assert_eq!(rig.world.count(&format!("hello {}", handle.id())), 1);
             let told = told(&both[0], handle.id()).await;
             assert!(count(&told, "EXECUTION_RESUMED") <= 1, "{told:?}");
+        }
+    }
+
+    async fn b31_what_a_lost_owner_runs_is_cut_off(rig: Rig) {
+        let old = Process::start(&rig, all()).await;
+        let app = old.app.clone();
+        old.run(async move { app.start(clockwork()).id("run").await.map(drop).unwrap() }).await;
+        // Its start is on record: another owner's attempt is the second one.
+        until(|| async { count(&told(&old.app, &id("run")).await, "STEP_STARTED") == 1 }).await;
+        old.tap.freeze(true);
+        let new = Process::start(&rig, all()).await;
+        new.work().await;
+        rig.world.seen("attempt 2", 1).await;
+        assert_eq!(rig.world.count("attempt 1 ended"), 0, "it does not know yet");
+        old.tap.freeze(false);
+        rig.world.seen("attempt 1 ended", 1).await;
+        let so_far = rig.world.count("attempt 1");
+        rig.world.hit("enough");
+        assert_eq!(new.app.handle::<clockwork>(&id("run")).result().await.unwrap(), 2);
+        assert_eq!(rig.world.count("attempt 1"), so_far);
+    }
+
+    /// However many are due, no more than so many run at once; and all of them get their turn.
+    async fn no_more_run_at_once_than_may(rig: Rig) {
+        let worker = loom::WorkerOptions { running: 3, poll: millis(20), ..Default::default() };
+        let app = rig.builder(all(), &Tap::default()).await.worker(worker).build().unwrap();
+        let mut handles = Vec::new();
+        for n in 0..12 {
+            handles.push(app.start(mailing()).id(format!("run-{n}")).await.unwrap());
+        }
+        let begun = || rig.world.all().keys().filter(|what| what.starts_with("transact")).count();
+        until(|| async { begun() == 3 }).await;
+        tokio::time::sleep(millis(100)).await;
+        assert_eq!(begun(), 3);
+        rig.world.open("committed");
+        for handle in handles {
+            assert_eq!(handle.result().await.unwrap(), 3);
+        }
+    }
+
+    async fn an_outcome_of_another_type_is_told_and_not_guessed(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(receiving()).id("run").await.unwrap();
+        handle.resume("inbox", "hello", "ada").await.unwrap();
+        handle.result().await.unwrap();
+        match app.handle::<mailing>(handle.id()).result().await {
+            Err(loom::ExecutionError::Undecodable { ty: "u32", .. }) => {}
+            other => panic!("{other:?}"),
         }
     }
 
