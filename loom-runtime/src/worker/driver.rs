@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     attempt,
-    engine::{Engine, Progress},
+    engine::Engine,
+    locals::{Lease, Local, Progress},
 };
 use crate::{
     Ctx,
@@ -96,8 +97,11 @@ pub(super) struct Driver {
     publish: watch::Sender<Progress>,
     running: HashMap<FrameId, Running>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
+    lease: Lease,
     /// The newest inbox item that was read.
     seen: InboxId,
+    /// Since when events wait for company.
+    lagging: Option<Instant>,
     drain: Option<Instant>,
 }
 
@@ -105,13 +109,14 @@ impl Driver {
     pub(super) fn new(
         engine: Arc<Engine>,
         execution: ExecutionId,
-        fence: u64,
-        nudges: mpsc::UnboundedSender<Nudge>,
+        local: &Local,
         told: mpsc::UnboundedReceiver<Nudge>,
         publish: watch::Sender<Progress>,
     ) -> Self {
+        let (fence, nudges, lease) = (local.fence, local.nudges.clone(), local.lease.clone());
         let (running, ended) = (HashMap::new(), mpsc::unbounded_channel());
-        Self { engine, execution, fence, nudges, told, publish, running, ended, seen: 0, drain: None }
+        let (seen, lagging, drain) = (0, None, None);
+        Self { engine, execution, fence, nudges, told, publish, running, ended, lease, seen, lagging, drain }
     }
 
     /// Runs until the execution lets go, or this is no longer its owner. Answers whether the execution has ended.
@@ -140,6 +145,9 @@ impl Driver {
         };
         self.read_inbox(&mut machine).await?;
         loop {
+            if self.drain.is_some() {
+                machine.hold();
+            }
             if let Some(status) = self.obey(&mut machine).await? {
                 return Ok(status);
             }
@@ -271,6 +279,7 @@ impl Driver {
             match command {
                 Command::Append(batch) => {
                     let changes = gate_changes(machine, &batch);
+                    self.lagging = None;
                     match self.append(&batch, &changes).await? {
                         true => {
                             self.offer(machine, Input::Written);
@@ -316,7 +325,9 @@ impl Driver {
             cancel.clone(),
         );
         let (ended, of) = (self.ended.0.clone(), frame.clone());
+        let over = cancel.clone().drop_guard();
         let task = tokio::spawn(async move {
+            let _over = over; // what the step left running is told that nobody waits any more
             let end = attempt::run(step, invoke.input, env, timeout).await;
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
@@ -327,7 +338,7 @@ impl Driver {
 
     /// The last look before an effect that must not happen twice: a lease that ran out unnoticed is renewed first.
     async fn secure_lease(&mut self) -> Result<(), Gone> {
-        while self.engine.clock.now() >= self.engine.leased_until() {
+        while self.engine.clock.now() >= self.lease.end() {
             match self.engine.renew().await {
                 Ok(held) if held.get(&self.execution) == Some(&self.fence) => {}
                 Ok(_) => return Err(Gone::Lost("the lease ran out before an at-most-once step".into())),
@@ -341,18 +352,22 @@ impl Driver {
     async fn wait(&mut self, machine: &mut Machine) -> Result<(), Gone> {
         let now = self.engine.clock.now();
         let due = machine.next_due().map(|at| at.since(now));
-        let lag = machine.lags().then_some(self.engine.options.lag);
+        let lag = self.engine.options.lag;
+        self.lagging = machine.lags().then(|| self.lagging.unwrap_or_else(Instant::now));
+        let flush_at = self.lagging.map(|since| since + lag);
         tokio::select! {
             biased;
             Some(nudge) = self.told.recv() => self.heed(machine, nudge).await?,
             Some(ended) = self.ended.1.recv() => {
                 self.take_end(machine, ended);
-                while let Ok(ended) = self.ended.1.try_recv() {
-                    self.take_end(machine, ended);
-                }
+                self.take_ends(machine);
             }
-            () = after(due) => drop(self.offer(machine, Input::Tick)),
-            () = after(lag) => machine.flush(),
+            () = after(due) => {
+                // What was accepted before an expiry wins over it.
+                self.read_inbox(machine).await?;
+                self.offer(machine, Input::Tick);
+            }
+            () = until(flush_at) => machine.flush(),
             () = until(self.drain) => return Err(self.hand_back(machine).await?),
         }
         Ok(())
@@ -363,12 +378,16 @@ impl Driver {
             Nudge::Inbox => self.read_inbox(machine).await?,
             Nudge::Alarm => drop(self.offer(machine, Input::Alarm)),
             Nudge::Lost => return Err(Gone::Lost("the lease has another owner".into())),
-            Nudge::Drain(until) => {
-                machine.hold();
-                self.drain = Some(until);
-            }
+            Nudge::Drain(until) => self.drain = Some(until),
         }
         Ok(())
+    }
+
+    /// Takes the ends of attempts that are there.
+    fn take_ends(&mut self, machine: &mut Machine) {
+        while let Ok(ended) = self.ended.1.try_recv() {
+            self.take_end(machine, ended);
+        }
     }
 
     fn take_end(&mut self, machine: &mut Machine, (frame, attempt, end): Ended) {
@@ -457,16 +476,22 @@ impl Driver {
             return Err(Gone::Lost(error.to_string()));
         }
         tracing::warn!(execution = %self.execution, %error, "trying again");
-        let lost = async {
-            while let Some(nudge) = self.told.recv().await {
-                if matches!(nudge, Nudge::Lost | Nudge::Drain(_)) {
-                    return;
-                }
+        let mut kept = Vec::new();
+        let again = Instant::now() + Duration::from_millis(200);
+        while let Ok(Some(nudge)) = tokio::time::timeout_at(again, self.told.recv()).await {
+            match nudge {
+                Nudge::Lost => return Err(Gone::Lost(error.to_string())),
+                Nudge::Drain(until) => self.drain = Some(until),
+                // To be heeded once the store is there.
+                Nudge::Inbox | Nudge::Alarm => kept.push(nudge),
             }
-        };
-        tokio::select! {
-            () = lost => Err(Gone::Lost(error.to_string())),
-            () = tokio::time::sleep(Duration::from_millis(200)) => Ok(()),
+        }
+        for nudge in kept {
+            let _ = self.nudges.send(nudge); // to this very driver
+        }
+        match self.drain {
+            Some(until) if Instant::now() >= until => Err(Gone::Lost(error.to_string())),
+            _ => Ok(()),
         }
     }
 
@@ -489,15 +514,19 @@ impl Driver {
     }
 
     async fn hand_back(&mut self, machine: &mut Machine) -> Result<Gone, Gone> {
+        // The next owner makes these attempts again, maybe at once: not beside them.
+        let cut: Vec<_> = self.running.drain().map(|(_, running)| running).collect();
+        cut.iter().for_each(Running::cut);
+        let deadline = Instant::now() + TIDYING;
+        for mut running in cut {
+            let _ = tokio::time::timeout_at(deadline, &mut running.task).await;
+        }
+        // What ended before it was cut is an outcome like any other.
+        self.take_ends(machine);
         self.offer(machine, Input::HandBack);
         if let Some(status) = self.obey(machine).await? {
             tracing::debug!(execution = %self.execution, %status, "let go while draining");
             return Ok(Gone::HandedBack);
-        }
-        // The next owner makes these attempts again, maybe at once: not beside them.
-        for (_, mut running) in self.running.drain() {
-            running.cut();
-            let _ = tokio::time::timeout(TIDYING, &mut running.task).await;
         }
         if let Err(error) = self.engine.store.release(&self.execution, self.fence).await {
             tracing::warn!(execution = %self.execution, %error, "not released: it is due when the lease has run out");

@@ -4,10 +4,12 @@
 mod attempt;
 mod driver;
 mod engine;
+mod locals;
 mod wakes;
 
 pub(crate) use driver::Origin;
-pub(crate) use engine::{Engine, Progress};
+pub(crate) use engine::Engine;
+pub(crate) use locals::Progress;
 
 use std::time::Duration;
 
