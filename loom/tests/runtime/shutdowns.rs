@@ -103,6 +103,8 @@ on_both! {
         first.shutdown(Duration::ZERO).await;
         tap.freeze(false);
         starting.await.unwrap().unwrap();
+        // Its step would wait at the door for ever.
+        until(|| async { first.row(&id("run")).await.unwrap().lease.is_none() }).await;
         rig.world.open("short");
         let second = app(&rig).await;
         second.work();

@@ -196,6 +196,30 @@ on_both! {
         assert_eq!(rig.world.count("charge run"), 1);
     }
 
+    /// Its start was recorded, the answer took longer than the lease, and another owner has it in doubt by now.
+    async fn an_at_most_once_step_of_a_lost_owner_does_not_begin(rig: Rig) {
+        let old = Process::start(&rig, all()).await;
+        let app = old.app.clone();
+        old.run(async move { app.start(charging()).id("run").await.map(drop).unwrap() }).await;
+        until(|| async { count(&told(&old.app, &id("run")).await, "STEP_STARTED one") == 1 }).await;
+        old.tap.stop_at(old.tap.appends(), true);
+        rig.world.open("one");
+        old.tap.stopped().await;
+        let new = Process::start(&rig, all()).await;
+        new.work().await;
+        assert_eq!(report(&new.app, &id("run")).await.fault, Fault::InDoubt);
+        old.tap.freeze(false);
+        // The first owner is done with it when it has begun and ended something else.
+        let app = old.app.clone();
+        let other = old.run(async move { app.start(charging()).id("other").await.unwrap().result().await });
+        assert_eq!(other.await.unwrap(), 11);
+        assert_eq!((rig.world.count("charge run"), rig.world.count("charge other")), (0, 1));
+        let again = loom::kernel::machine::Verdict::Again;
+        new.app.judge(&id("run"), &loom::kernel::FrameId::parsed("charge"), again, "ada").await.unwrap();
+        until(|| async { new.app.row(&id("run")).await.unwrap().status == Status::Completed }).await;
+        assert_eq!(rig.world.count("charge run"), 1);
+    }
+
     /// A crash before and after every append of a flow with two steps and a gate.
     async fn b35_b45_a_crash_around_every_append_loses_and_repeats_nothing(rig: Rig) {
         rig.world.open("one");
