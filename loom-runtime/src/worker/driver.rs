@@ -145,6 +145,10 @@ impl Driver {
         };
         self.read_inbox(&mut machine).await?;
         loop {
+            // What it was told comes before what it would begin.
+            while let Ok(nudge) = self.told.try_recv() {
+                self.heed(&mut machine, nudge).await?;
+            }
             if self.drain.is_some() {
                 machine.hold();
             }

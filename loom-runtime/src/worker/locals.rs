@@ -68,17 +68,17 @@ pub(super) struct Locals(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     drivers: HashMap<ExecutionId, Local>,
-    /// Set once this worker stops: until when running steps may finish.
-    drain: Option<Instant>,
+    /// Set once this worker stops.
+    drains: bool,
 }
 
 impl Locals {
-    /// Seats a driver. An earlier one of the same execution has lost it; one that comes while the worker stops is
-    /// told at once.
+    /// Seats a driver. An earlier one of the same execution has lost it; one that comes while the worker stops has
+    /// begun nothing that it could finish, and hands back at once.
     pub(super) fn seat(&self, execution: ExecutionId, local: Local) {
         let mut table = self.table();
-        if let Some(until) = table.drain {
-            local.tell(Nudge::Drain(until));
+        if table.drains {
+            local.tell(Nudge::Drain(Instant::now()));
         }
         if let Some(earlier) = table.drivers.insert(execution, local) {
             earlier.tell(Nudge::Lost);
@@ -115,13 +115,13 @@ impl Locals {
     }
 
     pub(super) fn is_draining(&self) -> bool {
-        self.table().drain.is_some()
+        self.table().drains
     }
 
-    /// Tells every driver, and each that comes later, to finish until then.
+    /// Tells every driver to finish until then.
     pub(super) fn drain(&self, until: Instant) {
         let mut table = self.table();
-        table.drain = Some(until);
+        table.drains = true;
         table.drivers.values().for_each(|local| {
             local.tell(Nudge::Drain(until));
         });
