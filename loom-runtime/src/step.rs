@@ -89,6 +89,24 @@ impl<S: Step> StepCall<S> {
     }
 }
 
+/// Nothing implements it: it is there to tell what to write.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "[L0218] a step call is inert, and is not awaited by itself",
+    label = "`ctx.run` has to run this",
+    note = "help: write `ctx.run(step(..)).await`; in a unit test, `step(..).call(&resources).await`"
+)]
+pub trait AwaitedByItself {}
+
+impl<S: Step + AwaitedByItself> IntoFuture for StepCall<S> {
+    type Output = Result<S::Output, S::Error>;
+    type IntoFuture = StepBody<S::Output, S::Error>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(std::future::pending())
+    }
+}
+
 /// A resource, shared by all steps that want it. Provided once with `App::builder().provide(..)`.
 pub struct Res<T: ?Sized>(Arc<T>);
 

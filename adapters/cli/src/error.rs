@@ -82,7 +82,7 @@ impl From<AnswerError> for CliError {
             AnswerError::AlreadyAnswered(gate) | AnswerError::Closed { address: gate, .. } => {
                 Self::refused(message).help(format!("`show {}` tells how it ended", gate.execution))
             }
-            AnswerError::UnknownGate { .. } => Self::refused(message),
+            AnswerError::UnknownGate { .. } | AnswerError::Repetition { .. } => Self::refused(message),
         }
     }
 }

@@ -38,6 +38,8 @@ fn pace() -> std::time::Duration {
 /// # Errors
 /// The store fails.
 pub async fn free_id(app: &App) -> loom::Result<ExecutionId> {
-    let taken = app.list(&Default::default()).await?.len();
-    Ok(format!("order-{}", taken + 1).parse()?)
+    let taken = app.list(&Default::default()).await?;
+    let is_free = |id: &ExecutionId| taken.iter().all(|row| row.id != *id);
+    let ids = (1..).filter_map(|n| format!("order-{n}").parse().ok());
+    ids.into_iter().find(is_free).ok_or_else(|| loom::Error::msg("no id is free"))
 }

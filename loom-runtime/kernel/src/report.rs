@@ -94,15 +94,17 @@ impl Fault {
     pub const fn help(self) -> &'static str {
         match self {
             Self::Divergence => {
-                "let a build that agrees with the log finish it: the one that wrote it, or one whose durable calls come in the order of the log"
+                "if the code changed, let a build that agrees with the log finish it; if not, something that is not recorded feeds it (a clock, randomness, the order of a HashMap): take it from `ctx.now()`, `ctx.random()` or `ctx.decide(..)`"
             }
             Self::StepIdReused => {
-                "give one of the two calls its own `.id(\"…\")`, or `.memo()` to ask for the first outcome again"
+                "give each call its own `.id(\"…\")`; in a loop, a `.key(..)` that differs from turn to turn; or `.memo()` to ask for the first outcome again"
             }
             Self::ForeignWake => {
                 "a flow may only wait for `ctx` calls: move clocks, sleeps, channels to other tasks and I/O into a step"
             }
-            Self::Stuck => "the future it waits for will never be ready: wait for a `ctx` call",
+            Self::Stuck => {
+                "it awaits something that is no `ctx` call (a timer of the async runtime, a spawned task, a channel, I/O): move that into a step, or use `ctx.sleep(..)`"
+            }
             Self::OutsidePass => {
                 "await `ctx` calls in the flow itself; do not hand them to spawned tasks or other threads"
             }

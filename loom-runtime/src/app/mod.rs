@@ -3,6 +3,7 @@
 
 mod answer;
 mod builder;
+mod gate_place;
 mod handle;
 mod start;
 mod watch;

@@ -440,7 +440,10 @@ impl Machine {
                 let event = StepCompleted { frame: frame.clone(), attempt, output, by: Some(by) };
                 self.deliver(frame, Event::StepCompleted(event), outcome)?;
             }
-            Verdict::Again => self.start_again(frame)?,
+            Verdict::Again => {
+                self.start_again(frame)?;
+                self.journal.attribute(by);
+            }
             Verdict::GiveUp => self.fail(frame, EffectError::InDoubt { attempt, by }.into())?,
         }
         Ok(Offered::Accepted)

@@ -75,7 +75,9 @@ fn every_verdict_resolves_it() {
     play.verdict("charge", Verdict::Again, 1);
     play.pump();
     assert_eq!((play.runs(), play.running[0].attempt), (vec!["charge".into()], 2));
-    assert!(play.log.iter().any(|e| matches!(&e.event, Event::StepStarted(s) if s.attempt == 2)));
+    let again =
+        play.log.iter().find(|e| matches!(&e.event, Event::StepStarted(s) if s.attempt == 2)).unwrap();
+    assert_eq!(again.meta.principal.as_deref(), Some("ann"), "who ran it again is on record");
     play.done("charge", json!("paid"));
     play.done("mail", json!("sent"));
     assert_eq!(play.output(), json!(["paid", "sent"]));
