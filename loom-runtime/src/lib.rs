@@ -23,7 +23,7 @@ mod worker;
 
 pub use app::{
     AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    Start, StartDynamic, StartError,
+    Pending, Said, Start, StartDynamic, StartError,
 };
 pub use context::{Ctx, Decide, DomainEvent, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{

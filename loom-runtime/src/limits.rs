@@ -24,6 +24,17 @@ impl Limits {
         refuse(step, "input", input, self.payload)
     }
 
+    /// Whether something from outside is small enough; if not, what is wrong and what to do.
+    pub(crate) fn check_given(&self, payload: &Payload) -> Result<(), String> {
+        let (size, limit) = (payload.len(), self.payload);
+        let advice = "store it elsewhere and pass a reference, or raise `Limits::payload`";
+        if size > limit {
+            Err(format!("it has {size} bytes, the limit is {limit}: {advice}"))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Whether something that a flow itself records is small enough; if not, its fault.
     pub(crate) fn check_record(&self, what: &str, payload: &Payload) -> Result<(), ParkReport> {
         let (size, limit) = (payload.len(), self.payload);

@@ -60,7 +60,8 @@ impl<T, E> StepResult for Result<T, E> {
     type Err = E;
 }
 
-/// A call of a step that has not been run: inert data. `ctx.run` runs it durably.
+/// A call of a step that has not been run: inert data, and no future. `ctx.run(step(..)).await` runs it durably,
+/// `step(..).call(&resources).await` without durability, for unit tests.
 #[must_use = "a step call does nothing until `ctx.run` runs it"]
 pub struct StepCall<S: Step> {
     pub(crate) input: S::Input,
@@ -86,24 +87,6 @@ impl<S: Step> StepCall<S> {
             Ok(body) => body.await,
             Err(missing) => panic!("{missing}"),
         }
-    }
-}
-
-/// Nothing implements it: it is there to tell what to write.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "[L0218] a step call is inert, and is not awaited by itself",
-    label = "`ctx.run` has to run this",
-    note = "help: write `ctx.run(step(..)).await`; in a unit test, `step(..).call(&resources).await`"
-)]
-pub trait AwaitedByItself {}
-
-impl<S: Step + AwaitedByItself> IntoFuture for StepCall<S> {
-    type Output = Result<S::Output, S::Error>;
-    type IntoFuture = StepBody<S::Output, S::Error>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(std::future::pending())
     }
 }
 

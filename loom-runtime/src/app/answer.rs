@@ -149,11 +149,7 @@ impl App {
             }
         };
         fits(&schema, &answer).map_err(|reason| AnswerError::Invalid { reason })?;
-        if answer.len() > self.engine.limits.payload {
-            let reason =
-                format!("it has {} bytes, the limit is {}", answer.len(), self.engine.limits.payload);
-            return Err(AnswerError::Invalid { reason });
-        }
+        self.engine.limits.check_given(&answer).map_err(|reason| AnswerError::Invalid { reason })?;
         let item = Item::Answer(Answer { frame: frame.clone(), answer, by: by.into() });
         let key = format!("gate:{frame}");
         match self.post(execution, item, Some(key)).await {

@@ -5,6 +5,7 @@ mod answer;
 mod builder;
 mod gate_place;
 mod handle;
+mod pending;
 mod start;
 mod watch;
 
@@ -15,6 +16,7 @@ use kernel::{Envelope, ExecutionId, State};
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub use builder::{AppBuilder, BuildError};
 pub use handle::{ExecutionError, Handle};
+pub use pending::{Pending, Said};
 pub use start::{Start, StartDynamic, StartError};
 pub use watch::Events;
 
@@ -54,6 +56,11 @@ impl App {
     /// The flows and steps of this program.
     pub fn registry(&self) -> &Registry {
         &self.engine.registry
+    }
+
+    /// The name under which this program holds leases: another one with every start.
+    pub fn worker(&self) -> &str {
+        &self.engine.worker
     }
 
     /// Takes up whatever is due, from now on and in the background: abandoned executions, fired timers, answered

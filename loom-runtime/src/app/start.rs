@@ -171,10 +171,7 @@ async fn start(
         return Err(StartError::UnknownFlow { flow: flow.into(), known });
     }
     let fresh = uuid::Uuid::now_v7();
-    if input.len() > engine.limits.payload {
-        let reason = format!("it has {} bytes, the limit is {}", input.len(), engine.limits.payload);
-        return Err(StartError::Input { flow: flow.into(), reason });
-    }
+    engine.limits.check_given(&input).map_err(|reason| StartError::Input { flow: flow.into(), reason })?;
     let id: ExecutionId = id.unwrap_or_else(|| fresh.to_string()).parse()?;
     match place {
         Place::Worker => engine.boot(),
