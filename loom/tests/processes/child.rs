@@ -104,7 +104,7 @@ pub(crate) async fn open(world: &Ledger) -> App {
 /// The same, with this limit on take-overs.
 async fn open_with(world: &Ledger, takeovers: u32) -> App {
     let worker = WorkerOptions {
-        lease: Duration::from_millis(500),
+        lease: Duration::from_millis(1_000),
         poll: Duration::from_millis(20),
         linger: Duration::from_millis(5),
         takeovers,

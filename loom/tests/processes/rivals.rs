@@ -1,12 +1,28 @@
 //! Processes that run at once on one file: at the same instant, or one stopped for longer than its lease.
 //! Not crashes: nobody dies here.
 
-use loom::{ExecutionId, Status, prelude::*};
+use loom::{ExecutionId, Status, ports::LeaseStore, prelude::*};
 
 use crate::{
     child::{Process, count, open, patiently, pausing, receiving, told},
     ledger::Ledger,
 };
+
+/// Stops a process, but not in the middle of a transaction: SQLite's lock would be held by who cannot let go.
+async fn stop(process: &Process, world: &Ledger) {
+    let store = Sqlite::open(world.database()).await.unwrap();
+    let id: ExecutionId = "pausing".parse().unwrap();
+    loop {
+        process.signal("STOP");
+        // A write that changes nothing: the fence is nobody's.
+        let free = tokio::time::timeout(seconds(1), store.release(&id, 1_000_000)).await;
+        if free.is_ok_and(|released| released.is_ok()) {
+            return;
+        }
+        process.signal("CONT");
+        tokio::time::sleep(millis(20)).await;
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b31_a_stopped_owner_is_refused_when_it_continues() {
@@ -15,7 +31,7 @@ async fn b31_a_stopped_owner_is_refused_when_it_continues() {
         let world = Ledger::new(dir.path());
         let old = Process::start(&dir, "start pausing");
         world.seen("one", 1).await;
-        old.signal("STOP");
+        stop(&old, &world).await;
         let new = Process::start(&dir, "work");
         world.seen(&format!("one by {}", new.id()), 1).await;
         world.open("go-on");
@@ -45,7 +61,7 @@ async fn b31_a_stopped_owner_continues_while_another_runs() {
         let world = Ledger::new(dir.path());
         let old = Process::start(&dir, "start pausing");
         world.seen("one", 1).await;
-        old.signal("STOP");
+        stop(&old, &world).await;
         let new = Process::start(&dir, "work");
         world.seen(&format!("one by {}", new.id()), 1).await;
         old.signal("CONT");

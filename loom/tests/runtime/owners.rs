@@ -69,6 +69,40 @@ fn all() -> Registry {
 }
 
 on_both! {
+    /// After a sleep of the whole machine, a worker's own executions look abandoned to it.
+    async fn b25_a_worker_never_takes_over_what_it_runs(rig: Rig) {
+        let tap = Tap::default();
+        let worker = loom::WorkerOptions { lease: millis(300), poll: millis(5), ..Default::default() };
+        let app = rig.builder(all(), &tap).await.worker(worker).build().unwrap();
+        let handle = app.start(mailing()).id("run").await.unwrap();
+        rig.world.seen("transact run", 1).await;
+        for _ in 0..3 {
+            tap.down(true);
+            tokio::time::sleep(millis(450)).await;
+            tap.down(false);
+            tokio::time::sleep(millis(50)).await;
+        }
+        rig.world.open("committed");
+        assert_eq!(handle.result().await.unwrap(), 3);
+        assert_eq!((rig.world.count("transact run"), rig.world.count("mail run")), (1, 1));
+        let told = told(&app, &id("run")).await;
+        assert_eq!(count(&told, "EXECUTION_RESUMED"), 0, "{told:?}");
+        assert_eq!(app.row(&id("run")).await.unwrap().takeovers, 0);
+    }
+
+    /// It takes up nothing else, but hears what others have to say to the one that it runs.
+    async fn an_execution_that_runs_alone_hears_other_processes(rig: Rig) {
+        let (alone, other) = (rig.app(all()).await, rig.app(all()).await);
+        let input = loom::kernel::Payload::null();
+        alone.start_dynamic("mailing", input).id("run").alone().await.unwrap();
+        rig.world.seen("transact run", 1).await;
+        other.cancel(&id("run"), "enough", "ada").await.unwrap();
+        // The step still runs: nothing but the cancellation ends it.
+        assert_eq!(other.until(&id("run"), &[]).await.unwrap(), Status::Cancelled);
+        rig.world.open("committed");
+        assert_eq!(rig.world.count("mail run"), 0);
+    }
+
     async fn b28_who_loses_an_append_does_nothing_more(rig: Rig) {
         let old = Process::start(&rig, all()).await;
         let app = old.app.clone();
