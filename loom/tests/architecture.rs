@@ -181,10 +181,7 @@ fn every_link_leads_somewhere() {
         let content = fs::read_to_string(root().join(&path)).unwrap();
         for target in content.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let file = target.split('#').next().unwrap();
-            if file.is_empty()
-                || target.contains("://")
-                || target.contains("crate::")
-                || target.contains(' ')
+            if file.is_empty() || target.contains("://") || target.contains("crate::") || target.contains(' ')
             {
                 continue;
             }
