@@ -268,7 +268,7 @@ on_both! {
             };
             assert_eq!(open.len(), 1, "the earlier ones are closed: {open:?}");
             let forgotten = handle.resume("turn", &turn, "ada").await.unwrap_err();
-            assert!(matches!(forgotten, loom::AnswerError::Repetition { loops: 1, .. }), "{forgotten}");
+            assert!(matches!(forgotten, AnswerError::Repetition { loops: 1, .. }), "{forgotten}");
             assert!(forgotten.to_string().contains("`ask/turn#0`; open gates: turn#"), "{forgotten}");
             for nowhere in ["x/turn#0", "turn#0.1.2", "turns#0"] {
                 assert!(handle.resume(nowhere, &turn, "ada").await.is_err(), "{nowhere}");
