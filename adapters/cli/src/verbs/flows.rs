@@ -4,7 +4,7 @@
 use loom_runtime::{FlowDescriptor, Node, RetryPolicy, StepDescriptor, kernel::Delivery};
 use serde_json::{Value, json};
 
-use super::Verbs;
+use super::{Program, reader};
 use crate::{
     error::CliError,
     exit::Exit,
@@ -16,16 +16,16 @@ use crate::{
     },
 };
 
-impl Verbs<'_> {
+impl Program<'_> {
     pub(super) fn flows(&mut self) -> Result<Exit, CliError> {
-        let registry = self.app.registry();
+        let registry = self.registry;
         if self.json {
             let flows: Vec<_> = registry.flows().map(flow_json).collect();
             let steps: Vec<_> = registry.steps().map(step_json).collect();
             self.print_json(&json!({"flows": flows, "steps": steps}))?;
             return Ok(Exit::Done);
         }
-        let paint = self.reader().paint;
+        let paint = reader(self.console).paint;
         let mut text = String::new();
         for flow in registry.flows() {
             text.push_str(&format!("{}  {}\n", paint.bold(flow.name), paint.dim(&flow.location.to_string())));

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Verbs, unknown};
+use super::{Program, flow, unknown};
 use crate::{args::Schema, error::CliError, exit::Exit};
 
-impl Verbs<'_> {
+impl Program<'_> {
     pub(super) fn schema(&mut self, args: Schema) -> Result<Exit, CliError> {
-        let flow = self.flow(&args.flow)?;
+        let flow = flow(self.registry, &args.flow)?;
         let gates = flow.all_gates();
         let schema = match (&args.gate, &args.step) {
             (Some(name), _) => match gates.iter().find(|gate| gate.name == name) {
@@ -16,7 +16,7 @@ impl Verbs<'_> {
                 None => return Err(unknown("gate", name, gates.iter().map(|gate| gate.name))),
             },
             (None, Some(name)) => {
-                let registry = self.app.registry();
+                let registry = self.registry;
                 let known = || registry.steps().map(|step| step.name);
                 let step = registry.step(name).ok_or_else(|| unknown("step", name, known()))?;
                 let [input, output, error] =
