@@ -16,7 +16,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     append::{self, Transition},
     claim::{self, Release, Renewal},
-    create, error, post, row,
+    create, error,
+    open::LOCK_POLL,
+    post, row,
     script::Transaction,
 };
 
@@ -147,7 +149,10 @@ impl Writer {
                 Some(connection) => connection,
                 None => match self.options.connect().await {
                     Ok(connection) => connection,
-                    Err(error) if patient(&error) => continue,
+                    Err(error) if patient(&error) => {
+                        tokio::time::sleep(LOCK_POLL).await; // opening does not wait by itself
+                        continue;
+                    }
                     Err(error) => return Err(error),
                 },
             };
