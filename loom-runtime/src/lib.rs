@@ -1,5 +1,5 @@
 //! The thin shell of Loom: ports, driver, context, registry and the in-memory store around the pure kernel.
-//! No event is interpreted here, and no outside thing is named: the first is the kernel's, the second the adapters'.
+//! What events mean is the kernel's to say, and outside things are the adapters' to name.
 
 #[doc(hidden)]
 pub mod __v1;

@@ -1,10 +1,14 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use kernel::{
-    Batch, Cancelled, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, Machine, ParkReport,
+    Batch, Cancelled, Delivery, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, ParkReport,
     Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
@@ -19,11 +23,12 @@ use super::{
     attempt,
     engine::Engine,
     locals::{Lease, Local, Progress},
+    transition,
 };
 use crate::{
     Ctx,
     inbox_item::Item,
-    ports::{Append, Claimed, Close, GateChange, GateState, InboxId, InboxItem, StoreError, TakeUp},
+    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp},
     step::StepEnv,
 };
 
@@ -180,7 +185,7 @@ impl Driver {
                     (status, batch.consumed) = (Status::Cancelled, vec![item]);
                 }
             }
-            if self.append(&batch, &[]).await? {
+            if self.append(&batch, &BTreeMap::new()).await? {
                 return Ok(status);
             }
         }
@@ -282,9 +287,8 @@ impl Driver {
         while let Some(command) = machine.next_command() {
             match command {
                 Command::Append(batch) => {
-                    let changes = gate_changes(machine, &batch);
                     self.lagging = None;
-                    match self.append(&batch, &changes).await? {
+                    match self.append(&batch, &machine.state().frames).await? {
                         true => {
                             self.offer(machine, Input::Written);
                             self.publish_progress(machine, &batch);
@@ -429,8 +433,13 @@ impl Driver {
     }
 
     /// Appends, for as long as it takes. Answers whether it was accepted; if not, the inbox has moved.
-    async fn append(&mut self, batch: &Batch, gates: &[GateChange]) -> Result<bool, Gone> {
-        let append = self.transition(batch, gates).map_err(Gone::Lost)?;
+    async fn append(&mut self, batch: &Batch, frames: &BTreeMap<FrameId, Frame>) -> Result<bool, Gone> {
+        let now = self.engine.clock.now();
+        let append = transition::of(batch, frames, &self.execution, self.fence, self.seen, now);
+        let append = append.map_err(|e| Gone::Lost(e.to_string()))?;
+        if let Some(at) = append.close.as_ref().and_then(|close| close.wake_at) {
+            self.engine.wakes.add(at);
+        }
         loop {
             match self.engine.store.append(&append).await {
                 Ok(()) => return Ok(true),
@@ -438,40 +447,6 @@ impl Driver {
                 Err(error) => self.pause(&error).await?,
             }
         }
-    }
-
-    fn transition(&self, batch: &Batch, gates: &[GateChange]) -> Result<Append, String> {
-        let records: Result<Vec<_>, _> = batch.events.iter().map(Envelope::encode).collect();
-        let closing = batch.closes.then(|| batch.events.last()).flatten();
-        let close = closing.map(|envelope| {
-            let (status, wake_at) = match &envelope.event {
-                Event::ExecutionSuspended(e) => (Status::Suspended, e.wake_at),
-                Event::ExecutionCompleted(_) => (Status::Completed, None),
-                Event::ExecutionFailed(_) => (Status::Failed, None),
-                Event::ExecutionCancelled(_) => (Status::Cancelled, None),
-                _ => (Status::Parked, None),
-            };
-            Close { status, wake_at, seen: self.seen }
-        });
-        if let Some(at) = close.as_ref().and_then(|close| close.wake_at) {
-            self.engine.wakes.add(at);
-        }
-        let mut gates = gates.to_vec();
-        if close.as_ref().is_some_and(|close| close.status.is_terminal()) {
-            gates.push(GateChange::AbandonAll);
-        }
-        Ok(Append {
-            execution: self.execution.clone(),
-            expected_next: batch.first,
-            fence: self.fence,
-            batch: batch.id,
-            records: records.map_err(|e| e.to_string())?,
-            at: self.engine.clock.now(),
-            progress: batch.progress,
-            gates,
-            consumed: batch.consumed.clone(),
-            close,
-        })
     }
 
     /// A store that cannot be reached is asked again, with the same words; any other refusal ends this owner.
@@ -541,28 +516,6 @@ impl Driver {
     fn offer(&self, machine: &mut Machine, input: Input) -> Offered {
         machine.offer(input, self.engine.clock.now())
     }
-}
-
-/// What a batch changes in the index of gates.
-fn gate_changes(machine: &Machine, batch: &Batch) -> Vec<GateChange> {
-    let closed = |frame: &FrameId, state| GateChange::Closed { frame: frame.clone(), state };
-    let is_gate = |frame: &FrameId| {
-        let known = machine.state().frames.get(frame);
-        known.is_some_and(|known| matches!(known.kind, FrameKind::Gate { .. }))
-    };
-    let change = |envelope: &Envelope| match &envelope.event {
-        Event::GateOpened(e) => Some(GateChange::Opened {
-            frame: e.frame.clone(),
-            gate: e.gate.clone(),
-            schema: e.schema.as_str().to_owned(),
-            expires_at: e.expires_at,
-        }),
-        Event::GateAnswered(e) => Some(closed(&e.frame, GateState::Answered)),
-        Event::GateExpired(e) => Some(closed(&e.frame, GateState::Expired)),
-        Event::StepAbandoned(e) if is_gate(&e.frame) => Some(closed(&e.frame, GateState::Abandoned)),
-        _ => None,
-    };
-    batch.events.iter().filter_map(change).collect()
 }
 
 async fn after(wait: Option<Duration>) {

@@ -5,6 +5,7 @@ mod attempt;
 mod driver;
 mod engine;
 mod locals;
+mod transition;
 mod wakes;
 
 pub(crate) use driver::Origin;
