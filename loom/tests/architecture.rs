@@ -1,6 +1,8 @@
 //! The laws of the house as a test: who may name whom, what each file says of itself, how long it may be.
 //! Not style: formatting and lints have their own tools.
 
+#![allow(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
