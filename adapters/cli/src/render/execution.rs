@@ -3,7 +3,7 @@
 
 use loom_runtime::{
     Status, Timestamp,
-    kernel::{Outcome, ParkReport, State},
+    kernel::{Failed, Outcome, ParkReport, Payload, State},
     ports::ExecutionRow,
 };
 
@@ -120,14 +120,19 @@ pub(crate) fn head(row: &ExecutionRow, state: &State, lacks_flow: bool, reader: 
         Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),
         Some(Outcome::Failed(failed)) => {
             line("error", failure(failed));
-            // A variant without fields is its code, and nothing more.
-            let fields = failed.error.as_ref().filter(|error| !error.as_str().starts_with('"'));
-            if let Some(fields) = fields {
-                line("fields", shorten(fields.as_str(), 2 * PAYLOAD));
+            if let Some(fields) = fields(failed) {
+                line("fields", shorten(fields, 2 * PAYLOAD));
             }
         }
         Some(Outcome::Cancelled { reason, by }) => line("cancelled", format!("by {by}: {reason}")),
         None => {}
     }
     text
+}
+
+/// What a failure says beyond its code and its message: a variant without fields is nothing but its code.
+fn fields(failed: &Failed) -> Option<&str> {
+    let error = failed.error.as_ref()?;
+    let said = Payload::from_value(&serde_json::json!({ "message": failed.message }));
+    Some(error.as_str()).filter(|text| !text.starts_with('"') && *text != said.as_str())
 }

@@ -1,7 +1,10 @@
 //! `worker`: runs whatever is due, until somebody asks it to stop.
 //! Not a daemon: it stays in the foreground, and a supervisor restarts it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use loom_runtime::{
     App, ExecutionId, Status,
@@ -21,6 +24,9 @@ use crate::{
 
 /// How often a worker looks for what has parked.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// At most so many executions are counted at the start.
+const COUNTED: usize = 10_000;
 
 /// Parked executions, and how many events they have: it grows when one parks again.
 type Parks = BTreeMap<ExecutionId, u64>;
@@ -44,10 +50,16 @@ impl Verbs<'_> {
         self.warn_of_missing_flows().await?;
         let mut parked: Parks = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
         self.app.work();
+        let mut wait = LOOK;
         loop {
             tokio::select! {
                 () = self.console.stop.asked() => break,
-                () = tokio::time::sleep(LOOK) => self.tell_parked(&mut parked).await,
+                () = tokio::time::sleep(wait) => {
+                    let began = Instant::now();
+                    self.tell_parked(&mut parked).await;
+                    // Many parked executions are not looked at all the time.
+                    wait = LOOK.max(began.elapsed() * 20);
+                }
             }
         }
         let grace = span(args.grace);
@@ -68,7 +80,8 @@ impl Verbs<'_> {
     /// Says what waits here in vain, unless another program works on the same store.
     async fn warn_of_missing_flows(&mut self) -> Result<(), CliError> {
         let statuses = vec![Status::Running, Status::Suspended];
-        let rows = self.app.list(&ListFilter { statuses, ..ListFilter::default() }).await?;
+        let limit = COUNTED;
+        let rows = self.app.list(&ListFilter { statuses, limit, ..ListFilter::default() }).await?;
         let mut missing = BTreeMap::<_, u64>::new();
         for row in rows.iter().filter(|row| self.lacks_flow(row)) {
             *missing.entry(row.flow.as_str()).or_default() += 1;
@@ -76,10 +89,11 @@ impl Verbs<'_> {
         if missing.is_empty() {
             return Ok(());
         }
+        let at_least = if rows.len() == COUNTED { "at least " } else { "" };
         let executions = count(missing.values().sum(), "execution");
         let flows: Vec<_> = missing.iter().map(|(flow, many)| format!("`{flow}` ({many})")).collect();
         let message = format!(
-            "{executions} of flows that this program does not have: {}; a program that has them goes on. If one was \
+            "{at_least}{executions} of flows that this program does not have: {}; a program that has them goes on. If one was \
              renamed: #[flow(name = \"…\")]",
             flows.join(", ")
         );

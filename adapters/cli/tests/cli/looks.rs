@@ -2,9 +2,11 @@
 //! Not what programs read: `listing.rs` has that.
 
 use cli::Exit;
+use loom::kernel::{Event, ExecutionFailure, Failed};
+use serde_json::json;
 
 use crate::{
-    made::{busy_order, divergent, done, doubtful},
+    made::{Made, busy_order, divergent, done, doubtful, payload},
     support::{Shell, snapshot},
 };
 
@@ -74,7 +76,7 @@ async fn moments() {
 
 #[tokio::test]
 async fn graphs() {
-    let commands = ["graph checkout", "graph pay", "graph tomorrow"];
+    let commands = ["graph checkout", "graph pay", "graph tomorrow", "graph vote"];
     snapshot("graph", &session(&Shell::default(), &commands).await);
 }
 
@@ -101,4 +103,25 @@ async fn narrow_terminals_cut_the_last_column() {
     let widest = out.text().lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 80, "{}", out.text());
     assert!(out.text().contains('…'));
+}
+
+#[tokio::test]
+async fn a_failure_shows_its_fields() {
+    let shell = Shell::default();
+    for (id, error, fields) in [
+        ("a", json!({"Short": {"left": 2}}), Some(r#"  fields    {"Short":{"left":2}}"#)),
+        ("b", json!("Short"), None),
+        ("c", json!({"message": "not enough"}), None),
+    ] {
+        let failure = Failed {
+            code: "Short".into(),
+            message: "not enough".into(),
+            error: Some(payload(error)),
+            engine: None,
+        };
+        let mut made = Made::new(&shell.store, id, "till", json!(1));
+        made.event(Event::ExecutionFailed(ExecutionFailure { failure })).store().await;
+        let said = shell.run(&format!("show {id}")).await.says("  error     Short: not enough\n");
+        assert_eq!(said.out.lines().find(|line| line.contains("fields")), fields, "{}", said.out);
+    }
 }

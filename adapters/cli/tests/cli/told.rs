@@ -15,8 +15,8 @@ use crate::{
     support::Shell,
 };
 
-/// An order that waits for its manager, and is held by somebody else.
-async fn held_order(shell: &Shell) {
+/// An order that waits for its manager.
+async fn waiting_order(shell: &Shell) {
     let mut made = Made::new(&shell.store, "o", "checkout", json!({"sku": "tea", "qty": 12}));
     made.gate("manager", Some(Duration::from_secs(90))).suspended(&["manager"], None).store().await;
 }
@@ -28,7 +28,7 @@ fn types(list: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_gate_with_an_answer_is_asked_no_more() {
     let shell = Shell::default();
-    held_order(&shell).await;
+    waiting_order(&shell).await;
     shell.run("list --gates").await.ends(Exit::Done).says("o/manager");
     let answer = r#"resume o/manager --answer '{"approved":true}' --by ann --detach"#;
     shell.run(answer).await.ends(Exit::Done);
@@ -59,7 +59,7 @@ async fn an_answer_before_its_question_is_told_too() {
 #[tokio::test]
 async fn a_cancel_that_is_not_taken_in() {
     let shell = Shell::default();
-    held_order(&shell).await;
+    waiting_order(&shell).await;
     shell.run("cancel o --reason 'no tea' --by bob --detach").await.ends(Exit::Done);
     let said = shell.run("show o").await.says("cancelled by bob, not taken in yet: no tea");
     assert!(!said.out.contains("shop resume"), "{}", said.out);

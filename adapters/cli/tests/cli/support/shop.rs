@@ -136,3 +136,18 @@ pub(crate) async fn dawdle(ms: u64) -> Result<u64, ShopError> {
 pub(crate) async fn slow(ctx: Ctx, ms: u64) -> Result<u64, ShopError> {
     ctx.run(dawdle(ms)).await
 }
+
+/// Ask the manager up to three times, with a parcel between.
+#[flow]
+pub(crate) async fn vote(ctx: Ctx) -> Result<u32, ShopError> {
+    for round in 0..3 {
+        match ctx.suspend::<Approval>("manager").timeout(days(1)).await {
+            Ok(answer) if answer.approved => return Ok(round),
+            Ok(_) => break,
+            Err(_) => {
+                ctx.run(ship(round)).await?;
+            }
+        }
+    }
+    Err(ShopError::Declined)
+}
