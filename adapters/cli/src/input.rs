@@ -45,7 +45,7 @@ fn parsed(text: &str, whence: &str, quotes: impl FnOnce() -> String) -> Result<P
     Payload::parse(text).map_err(|wrong| match serde_json::from_str::<IgnoredAny>(text) {
         Err(error) if error.is_eof() => {
             let message = format!("the JSON of {whence} is incomplete: {wrong}");
-            CliError::usage(message).help("a closing bracket or quote is missing at its end")
+            CliError::usage(message).help("its end is missing: a value, a quote or a bracket")
         }
         // Only what begins like a word was meant to be text.
         _ if text.trim_start().starts_with(['{', '[', '"']) => {

@@ -129,7 +129,7 @@ pub async fn run(app: App) -> loom_runtime::Result<()> {
     end(run_with(app, std::env::args_os(), &mut Console::process()).await)
 }
 
-/// As [`run`], for these arguments, the program's name first. Shuts the app down.
+/// As [`run`], for these arguments, the program's name first. Shuts the app down after a verb that uses its store.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
