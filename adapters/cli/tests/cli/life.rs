@@ -179,8 +179,7 @@ async fn json_that_is_not_whole() {
     let shell = Shell::default();
     shell.run("start tomorrow --id t").await.ends(Exit::Waits);
     let said = shell.run(r#"resume t/manager --answer '{"ok":true'"#).await.ends(Exit::Usage);
-    let said =
-        said.warns("the JSON of `--answer` is incomplete").warns("its end is missing");
+    let said = said.warns("the JSON of `--answer` is incomplete").warns("its end is missing");
     assert!(!said.err.contains("quotes of its own"), "{}", said.err);
     let said = shell.run("start till --input ''").await.ends(Exit::Usage);
     let said = said.warns("`--input` is empty, and not JSON");
