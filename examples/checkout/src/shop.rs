@@ -121,7 +121,7 @@ pub async fn ship(stock: Res<Warehouse>, step: StepCx, line: String) -> Result<S
 #[step(at_most_once, timeout = "10s", effects("payments.write"))]
 pub async fn charge(stock: Res<Warehouse>, step: StepCx, qty: u32) -> Result<String, ShopError> {
     stock.perform(&step, "charge").await?;
-    Ok(format!("payment-{qty}-{}", &step.idempotency_key()[..8]))
+    Ok(format!("payment of {qty} boxes for {}", step.execution()))
 }
 
 /// An order, from stock to receipt.
