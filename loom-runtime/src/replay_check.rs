@@ -29,7 +29,7 @@ use crate::{Ctx, Limits, Registry};
 ///     let log = app.log(&row.id, 0, usize::MAX).await?;
 ///     replay_check(&registry, &log).map_err(|report| loom_runtime::Error::msg(report))?;
 /// }
-/// # loom_runtime::Result::Ok(())
+/// # Ok::<(), loom_runtime::Error>(())
 /// # }).unwrap();
 /// ```
 ///

@@ -8,6 +8,7 @@ use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
+use crate::registration;
 use crate::surface::Surface;
 
 use super::model::{Delivery, Step, StepParam};
@@ -249,13 +250,9 @@ fn body(step: &Step) -> TokenStream {
     }
 }
 
-/// The entry in the slice of steps, on platforms that have slices.
+/// The entry in the slice of steps.
 fn element(step: &Step) -> TokenStream {
     let (runtime, name) = (&step.runtime, &step.item.sig.ident);
-    quote_spanned! {Span::mixed_site()=>
-        #[cfg(not(target_family = "wasm"))]
-        #[#runtime::linkme::distributed_slice(#runtime::STEPS_V1)]
-        #[linkme(crate = #runtime::linkme)]
-        static __LOOM_ELEMENT: &#runtime::StepDescriptor = <#name as #runtime::Step>::DESCRIPTOR;
-    }
+    let descriptor = quote_spanned!(Span::mixed_site()=> <#name as #runtime::Step>::DESCRIPTOR);
+    registration::element("STEPS_V1", "StepDescriptor", &descriptor, runtime)
 }

@@ -71,6 +71,8 @@ const _: () = {
             output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
             error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
             effects: ::core::option::Option::None,
+            policies: &[],
+            schedule: ::core::option::Option::None,
             run: ::loom::__v1::run_flow::<checkout>,
             gates: &[
                 ::loom::__v1::GateDescriptor {

@@ -4,6 +4,7 @@
 mod answer;
 mod builder;
 mod handle;
+mod project;
 mod start;
 mod watch;
 
@@ -14,6 +15,7 @@ use kernel::{Envelope, ExecutionId, State};
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub use builder::{AppBuilder, BuildError};
 pub use handle::{ExecutionError, Handle};
+pub use project::ProjectError;
 pub use start::{Start, StartDynamic, StartError};
 pub use watch::Events;
 
@@ -50,7 +52,7 @@ impl App {
         Handle::new(self.clone(), id.clone())
     }
 
-    /// The flows and steps of this program.
+    /// The flows, steps and other items of this program.
     pub fn registry(&self) -> &Registry {
         &self.engine.registry
     }
