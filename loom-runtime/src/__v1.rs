@@ -1,6 +1,8 @@
 //! What generated code reaches the runtime through, version 1. Not for people: it may change with any release,
 //! together with the macros.
 
+pub mod stub;
+
 pub use futures_util::future::BoxFuture;
 pub use linkme;
 pub use schemars;

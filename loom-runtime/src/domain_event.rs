@@ -1,7 +1,7 @@
 //! Domain events: facts of the user's own, in the log under a declared name and version.
 //! Not messages: nobody waits for them, projections read them.
 
-use std::{any::type_name, fmt::Display, marker::PhantomData};
+use std::{any::type_name, fmt::Display};
 
 use kernel::{Domain, Envelope, Event};
 use schemars::JsonSchema;
@@ -120,25 +120,24 @@ fn read<E: DomainEvent>(domain: &Domain, position: u64) -> Result<E, EventError>
 }
 
 /// A function `fn(Old) -> New` or `fn(Old) -> Result<New, impl Display>`, as an upcaster of JSON: either side may be
-/// `serde_json::Value`. The macro writes `Upcaster::new(f).apply(data)`, and the inherent method of the fallible kind
-/// goes before the trait's.
-pub struct Upcaster<F, A, B>(F, PhantomData<fn(A) -> B>);
+/// `serde_json::Value`. The macro writes `Upcaster::new(f).apply(data)`, and the inherent method, which is that of the
+/// functions that may fail, goes before the trait's. Bounds are the methods' own, so that no `Result` falls through.
+pub struct Upcaster<A, B>(fn(A) -> B);
 
-impl<F: Fn(A) -> B, A, B> Upcaster<F, A, B> {
+impl<A, B> Upcaster<A, B> {
     /// The function.
-    pub fn new(function: F) -> Self {
-        Self(function, PhantomData)
+    pub const fn new(function: fn(A) -> B) -> Self {
+        Self(function)
     }
 }
 
-impl<F: Fn(A) -> Result<B, E>, A, B, E> Upcaster<F, A, Result<B, E>> {
+impl<A, B, E> Upcaster<A, Result<B, E>> {
     /// The data of the next version.
     ///
     /// # Errors
     /// The data is no `A`, or the function fails.
     pub fn apply(self, data: Value) -> Result<Value, UpcastError>
     where
-        // Bounds of the method and not of the block: a `Result` never falls through to the trait.
         A: DeserializeOwned,
         B: Serialize,
         E: Display,
@@ -150,21 +149,23 @@ impl<F: Fn(A) -> Result<B, E>, A, B, E> Upcaster<F, A, Result<B, E>> {
 }
 
 /// The upcasters that cannot fail.
-pub trait Infallible {
+pub trait Infallible<A, B> {
     /// The data of the next version.
     ///
     /// # Errors
-    /// The data is not what the function takes.
-    fn apply(self, data: Value) -> Result<Value, UpcastError>;
+    /// The data is no `A`.
+    fn apply(self, data: Value) -> Result<Value, UpcastError>
+    where
+        A: DeserializeOwned,
+        B: Serialize;
 }
 
-impl<F, A, B> Infallible for Upcaster<F, A, B>
-where
-    F: Fn(A) -> B,
-    A: DeserializeOwned,
-    B: Serialize,
-{
-    fn apply(self, data: Value) -> Result<Value, UpcastError> {
+impl<A, B> Infallible<A, B> for Upcaster<A, B> {
+    fn apply(self, data: Value) -> Result<Value, UpcastError>
+    where
+        A: DeserializeOwned,
+        B: Serialize,
+    {
         let old = serde_json::from_value(data).map_err(UpcastError::new)?;
         serde_json::to_value((self.0)(old)).map_err(UpcastError::new)
     }

@@ -13,9 +13,7 @@ use super::model::{Agent, count, micros};
 /// The expansion of an agent that broke no rule.
 pub(crate) fn expand(agent: Checked<Agent>) -> TokenStream {
     let model = agent.get();
-    let (runtime, name) = (&model.flow.runtime, &model.flow.item.sig.ident);
-    let constant = quote_spanned!(Span::mixed_site()=> <#name as #runtime::Agent>::AGENT);
-    let element = registration::element("AGENTS_V1", "AgentDescriptor", &constant, runtime);
+    let element = registration::element("AGENTS_V1", "AgentDescriptor", &model.flow.runtime);
     let implementation = implementation(model, &descriptor(model), &element);
     let flow = flow::expand::expand(agent.map(|agent| agent.flow));
     quote_spanned!(Span::mixed_site()=> #flow #implementation)
@@ -27,8 +25,9 @@ pub(crate) fn stub(agent: &Agent) -> TokenStream {
     if agent.flow.item.sig.receiver().is_some() {
         return flow;
     }
-    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this agent did not compile"));
-    let implementation = implementation(agent, &panic, &TokenStream::new());
+    let runtime = &agent.flow.runtime;
+    let descriptor = quote_spanned!(Span::mixed_site()=> #runtime::stub::AGENT);
+    let implementation = implementation(agent, &descriptor, &TokenStream::new());
     quote_spanned!(Span::mixed_site()=> #flow #implementation)
 }
 
@@ -38,8 +37,9 @@ fn implementation(agent: &Agent, descriptor: &TokenStream, element: &TokenStream
     quote_spanned! {Span::mixed_site()=>
         #(#cfgs)*
         const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::AgentDescriptor = #descriptor;
             impl #runtime::Agent for #name {
-                const AGENT: &'static #runtime::AgentDescriptor = #descriptor;
+                const AGENT: &'static #runtime::AgentDescriptor = __LOOM_DESCRIPTOR;
             }
             #element
         };

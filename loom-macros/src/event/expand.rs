@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::LitStr;
+use syn::spanned::Spanned as _;
 
 use crate::diagnostics::Checked;
 use crate::location;
@@ -15,16 +16,16 @@ pub(crate) fn expand(event: Checked<Event>) -> TokenStream {
     let event = event.into_inner();
     let (runtime, ident) = (&event.runtime, &event.ident);
     let (descriptor, upcast) = (descriptor(&event), upcast(&event));
-    let constant = quote_spanned!(Span::mixed_site()=> <#ident as #runtime::DomainEvent>::DESCRIPTOR);
-    let element = registration::element("EVENTS_V1", "EventDescriptor", &constant, runtime);
+    let element = registration::element("EVENTS_V1", "EventDescriptor", runtime);
     let (item, cfgs) = (&event.item, event.cfgs());
     quote_spanned! {Span::mixed_site()=>
         #item
         #(#cfgs)*
         const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::EventDescriptor = &#descriptor;
             #[automatically_derived]
             impl #runtime::DomainEvent for #ident {
-                const DESCRIPTOR: &'static #runtime::EventDescriptor = &#descriptor;
+                const DESCRIPTOR: &'static #runtime::EventDescriptor = __LOOM_DESCRIPTOR;
                 #upcast
             }
             #element
@@ -42,8 +43,7 @@ pub(crate) fn stub(event: &Event) -> TokenStream {
         #item
         #(#cfgs)*
         impl #runtime::DomainEvent for #ident {
-            const DESCRIPTOR: &'static #runtime::EventDescriptor =
-                ::core::panic!("this event did not compile");
+            const DESCRIPTOR: &'static #runtime::EventDescriptor = #runtime::stub::EVENT;
         }
     }
 }
@@ -73,9 +73,10 @@ fn upcast(event: &Event) -> Option<TokenStream> {
     let runtime = &event.runtime;
     let arms = event.upcasts.iter().map(|upcast| {
         let (from, function) = (&upcast.from, &upcast.function);
-        quote_spanned! {Span::mixed_site()=>
-            #from => #runtime::Upcaster::new(#function).apply(__loom_data),
-        }
+        // At the function, where a wrong one is reported.
+        let at = function.span().resolved_at(Span::mixed_site());
+        let applied = quote_spanned!(at=> #runtime::Upcaster::new(#function).apply(__loom_data));
+        quote_spanned!(Span::mixed_site()=> #from => #applied,)
     });
     Some(quote_spanned! {Span::mixed_site()=>
         fn upcast(

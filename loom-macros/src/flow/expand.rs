@@ -64,7 +64,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
                     type Input = ();
                     type Output = #output;
                     type Error = #error;
-                    const DESCRIPTOR: &'static #runtime::FlowDescriptor = #panic;
+                    const DESCRIPTOR: &'static #runtime::FlowDescriptor = #runtime::stub::FLOW;
                     fn run(_: #runtime::Ctx, _: Self::Input)
                         -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
                     { #panic }
@@ -73,7 +73,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         }
         Kind::Part => quote_spanned! {Span::mixed_site()=>
             impl #runtime::Part for #name {
-                const DESCRIPTOR: &'static #runtime::PartDescriptor = #panic;
+                const DESCRIPTOR: &'static #runtime::PartDescriptor = #runtime::stub::PART;
             }
         },
     };
@@ -154,11 +154,12 @@ fn implement_flow(flow: &Flow) -> TokenStream {
     let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
     let descriptor = descriptor(flow);
     quote_spanned! {Span::mixed_site()=>
+        const __LOOM_DESCRIPTOR: &#runtime::FlowDescriptor = &#descriptor;
         impl #runtime::Flow for #name {
             type Input = #input;
             type Output = <#output as #runtime::StepResult>::Ok;
             type Error = <#output as #runtime::StepResult>::Err;
-            const DESCRIPTOR: &'static #runtime::FlowDescriptor = &#descriptor;
+            const DESCRIPTOR: &'static #runtime::FlowDescriptor = __LOOM_DESCRIPTOR;
             fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
                 -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
             { #future }
@@ -314,7 +315,5 @@ fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {
 
 /// The entry in the slice of flows.
 fn element(flow: &Flow) -> TokenStream {
-    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
-    let descriptor = quote_spanned!(Span::mixed_site()=> <#name as #runtime::Flow>::DESCRIPTOR);
-    registration::element("FLOWS_V1", "FlowDescriptor", &descriptor, runtime)
+    registration::element("FLOWS_V1", "FlowDescriptor", &flow.runtime)
 }

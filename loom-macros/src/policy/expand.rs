@@ -23,8 +23,7 @@ pub(crate) fn expand(policy: Checked<Policy>) -> TokenStream {
             value: || -> #runtime::Policy { #value },
         }
     };
-    let constant = quote_spanned!(Span::mixed_site()=> <#ident as #runtime::NamedPolicy>::DESCRIPTOR);
-    let element = registration::element("POLICIES_V1", "PolicyDescriptor", &constant, runtime);
+    let element = registration::element("POLICIES_V1", "PolicyDescriptor", runtime);
     with_type(&policy, &descriptor, &element)
 }
 
@@ -33,8 +32,9 @@ pub(crate) fn stub(policy: &Policy) -> TokenStream {
     if policy.ident == "_" {
         return policy.item.clone();
     }
-    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this policy did not compile"));
-    with_type(policy, &panic, &TokenStream::new())
+    let runtime = &policy.runtime;
+    let descriptor = quote_spanned!(Span::mixed_site()=> #runtime::stub::POLICY);
+    with_type(policy, &descriptor, &TokenStream::new())
 }
 
 fn with_type(policy: &Policy, descriptor: &TokenStream, element: &TokenStream) -> TokenStream {
@@ -48,8 +48,9 @@ fn with_type(policy: &Policy, descriptor: &TokenStream, element: &TokenStream) -
         #vis enum #ident {}
         #(#cfgs)*
         const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::PolicyDescriptor = #descriptor;
             impl #runtime::NamedPolicy for #ident {
-                const DESCRIPTOR: &'static #runtime::PolicyDescriptor = #descriptor;
+                const DESCRIPTOR: &'static #runtime::PolicyDescriptor = __LOOM_DESCRIPTOR;
             }
             #element
         };

@@ -122,6 +122,9 @@ fn signature(fold: &Fold, diagnostics: &mut Diagnostics) {
             "remove `async`, and do in a step what must be awaited",
         );
     }
+    if fold.on.is_empty() {
+        return; // it may be no fold at all
+    }
     let argument = match fold.fact() {
         Some(On::Event(path)) => format!("event: &{}", text(path)),
         Some(On::Step(_)) => "outcome: &Result<Output, Error>".to_owned(),

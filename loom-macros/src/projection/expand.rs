@@ -15,8 +15,7 @@ use super::parse::{Block, On};
 pub(crate) fn expand(projection: Checked<Projection>) -> TokenStream {
     let projection = projection.into_inner();
     let (runtime, ty) = (&projection.runtime, &projection.block.ty);
-    let constant = quote_spanned!(Span::mixed_site()=> <#ty as #runtime::Projection>::DESCRIPTOR);
-    let element = registration::element("PROJECTIONS_V1", "ProjectionDescriptor", &constant, runtime);
+    let element = registration::element("PROJECTIONS_V1", "ProjectionDescriptor", runtime);
     let (block, descriptor) = (block(&projection.block), descriptor(&projection));
     let folds = projection.folds.iter().map(|fold| apply(fold, &projection));
     let cfgs = projection.cfgs();
@@ -24,9 +23,10 @@ pub(crate) fn expand(projection: Checked<Projection>) -> TokenStream {
         #block
         #(#cfgs)*
         const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::ProjectionDescriptor = #descriptor;
             #[automatically_derived]
             impl #runtime::Projection for #ty {
-                const DESCRIPTOR: &'static #runtime::ProjectionDescriptor = #descriptor;
+                const DESCRIPTOR: &'static #runtime::ProjectionDescriptor = __LOOM_DESCRIPTOR;
                 fn fold(
                     &mut self,
                     __loom_fact: &#runtime::Fact<'_>,
@@ -55,7 +55,7 @@ pub(crate) fn stub(projection: &Projection) -> TokenStream {
         #block
         #(#cfgs)*
         impl #runtime::Projection for #ty {
-            const DESCRIPTOR: &'static #runtime::ProjectionDescriptor = #panic;
+            const DESCRIPTOR: &'static #runtime::ProjectionDescriptor = #runtime::stub::PROJECTION;
             fn fold(&mut self, _: &#runtime::Fact<'_>) -> ::core::result::Result<(), #runtime::FoldError> {
                 #panic
             }

@@ -73,6 +73,8 @@ impl Parse for On {
         let on = if input.peek(Token![=]) && is("step") {
             input.parse::<Token![=]>()?;
             Self::Step(input.call(Path::parse_mod_style)?)
+        } else if input.peek(Token![=]) {
+            return Err(syn::Error::new_spanned(path, "the one key is `step`"));
         } else if is("lifecycle") {
             Self::Lifecycle
         } else {

@@ -12,9 +12,7 @@ use super::model::Skill;
 /// The expansion of a skill that broke no rule.
 pub(crate) fn expand(skill: Checked<Skill>) -> TokenStream {
     let skill = skill.into_inner();
-    let (runtime, ident) = (&skill.runtime, &skill.item.ident);
-    let constant = quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Skill>::DESCRIPTOR);
-    let element = registration::element("SKILLS_V1", "SkillDescriptor", &constant, runtime);
+    let element = registration::element("SKILLS_V1", "SkillDescriptor", &skill.runtime);
     let descriptor = descriptor(&skill);
     with_implementation(&skill, &descriptor, &element)
 }
@@ -25,8 +23,9 @@ pub(crate) fn stub(skill: &Skill) -> TokenStream {
         let item = &skill.item;
         return quote_spanned!(Span::mixed_site()=> #item);
     }
-    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this skill did not compile"));
-    with_implementation(skill, &panic, &TokenStream::new())
+    let runtime = &skill.runtime;
+    let descriptor = quote_spanned!(Span::mixed_site()=> #runtime::stub::SKILL);
+    with_implementation(skill, &descriptor, &TokenStream::new())
 }
 
 fn with_implementation(skill: &Skill, descriptor: &TokenStream, element: &TokenStream) -> TokenStream {
@@ -37,9 +36,10 @@ fn with_implementation(skill: &Skill, descriptor: &TokenStream, element: &TokenS
         #item
         #(#cfgs)*
         const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::SkillDescriptor = #descriptor;
             #[automatically_derived]
             impl #runtime::Skill for #ident {
-                const DESCRIPTOR: &'static #runtime::SkillDescriptor = #descriptor;
+                const DESCRIPTOR: &'static #runtime::SkillDescriptor = __LOOM_DESCRIPTOR;
             }
             #element
         };

@@ -14,8 +14,7 @@ pub(super) fn expand(tool: Checked<Step>) -> TokenStream {
     let descriptor = quote_spanned! {Span::mixed_site()=>
         &#runtime::ToolDescriptor { step: <#name as #runtime::Step>::DESCRIPTOR }
     };
-    let constant = quote_spanned!(Span::mixed_site()=> <#name as #runtime::Tool>::TOOL);
-    let element = registration::element("TOOLS_V1", "ToolDescriptor", &constant, runtime);
+    let element = registration::element("TOOLS_V1", "ToolDescriptor", runtime);
     let implementation = implementation(step, &descriptor, &element);
     let step = step::expand::expand(tool);
     quote_spanned!(Span::mixed_site()=> #step #implementation)
@@ -27,8 +26,9 @@ pub(super) fn stub(tool: &Step) -> TokenStream {
     if tool.item.sig.receiver().is_some() {
         return step;
     }
-    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this tool did not compile"));
-    let implementation = implementation(tool, &panic, &TokenStream::new());
+    let runtime = &tool.runtime;
+    let descriptor = quote_spanned!(Span::mixed_site()=> #runtime::stub::TOOL);
+    let implementation = implementation(tool, &descriptor, &TokenStream::new());
     quote_spanned!(Span::mixed_site()=> #step #implementation)
 }
 
@@ -37,8 +37,9 @@ fn implementation(tool: &Step, descriptor: &TokenStream, element: &TokenStream) 
     quote_spanned! {Span::mixed_site()=>
         #(#cfgs)*
         const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::ToolDescriptor = #descriptor;
             impl #runtime::Tool for #name {
-                const TOOL: &'static #runtime::ToolDescriptor = #descriptor;
+                const TOOL: &'static #runtime::ToolDescriptor = __LOOM_DESCRIPTOR;
             }
             #element
         };

@@ -27,33 +27,32 @@ const _: () = {
             ::loom::__v1::StepCall::<find_order>::new(__LoomInput { number })
         }
     }
+    const __LOOM_DESCRIPTOR: &::loom::__v1::StepDescriptor = &::loom::__v1::StepDescriptor {
+        name: "find_order",
+        doc: "Look up an order.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        delivery: ::loom::__v1::Delivery::Pure,
+        retry: ::loom::__v1::RetryPolicy::NONE,
+        timeout: ::core::option::Option::None,
+        heartbeat: ::core::option::Option::None,
+        effects: &[],
+        resources: &[],
+        input: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Input>,
+        output: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Output>,
+        error: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Error>,
+        fingerprint: 10759801548512848619u64,
+        invoke: ::loom::__v1::invoke::<find_order>,
+    };
     impl ::loom::__v1::Step for find_order {
         type Input = __LoomInput;
         type Output = <Result<Order, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Order, ShopError> as ::loom::__v1::StepResult>::Err;
-        const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = &::loom::__v1::StepDescriptor {
-            name: "find_order",
-            doc: "Look up an order.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            delivery: ::loom::__v1::Delivery::Pure,
-            retry: ::loom::__v1::RetryPolicy::NONE,
-            timeout: ::core::option::Option::None,
-            heartbeat: ::core::option::Option::None,
-            effects: &[],
-            resources: &[],
-            input: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Input>,
-            output: ::loom::__v1::schema_of::<
-                <find_order as ::loom::__v1::Step>::Output,
-            >,
-            error: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Error>,
-            fingerprint: 10759801548512848619u64,
-            invoke: ::loom::__v1::invoke::<find_order>,
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;
         fn body(
             __loom_input: Self::Input,
             __loom_env: &::loom::__v1::StepEnv,
@@ -76,42 +75,44 @@ const _: () = {
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::STEPS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::StepDescriptor = <find_order as ::loom::__v1::Step>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;
 };
 const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::ToolDescriptor = &::loom::__v1::ToolDescriptor {
+        step: <find_order as ::loom::__v1::Step>::DESCRIPTOR,
+    };
     impl ::loom::__v1::Tool for find_order {
-        const TOOL: &'static ::loom::__v1::ToolDescriptor = &::loom::__v1::ToolDescriptor {
-            step: <find_order as ::loom::__v1::Step>::DESCRIPTOR,
-        };
+        const TOOL: &'static ::loom::__v1::ToolDescriptor = __LOOM_DESCRIPTOR;
     }
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::TOOLS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::ToolDescriptor = <find_order as ::loom::__v1::Tool>::TOOL;
+    static __LOOM_ELEMENT: &::loom::__v1::ToolDescriptor = __LOOM_DESCRIPTOR;
 };
 #[allow(dead_code)]
 /// When a customer gets money back.
 struct RefundRules;
 const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::SkillDescriptor = &::loom::__v1::SkillDescriptor {
+        name: "refund-rules",
+        description: "When a customer gets money back.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        file: "refunds.md",
+        instructions: || ::core::include_str!("refunds.md"),
+    };
     #[automatically_derived]
     impl ::loom::__v1::Skill for RefundRules {
-        const DESCRIPTOR: &'static ::loom::__v1::SkillDescriptor = &::loom::__v1::SkillDescriptor {
-            name: "refund-rules",
-            description: "When a customer gets money back.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            file: "refunds.md",
-            instructions: || ::core::include_str!("refunds.md"),
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::SkillDescriptor = __LOOM_DESCRIPTOR;
     }
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::SKILLS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::SkillDescriptor = <RefundRules as ::loom::__v1::Skill>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::SkillDescriptor = __LOOM_DESCRIPTOR;
 };
 /// Pays nothing.
 const NO_PAYMENTS: Policy = Policy::new().deny(&["payments.*"]);
@@ -119,23 +120,24 @@ const NO_PAYMENTS: Policy = Policy::new().deny(&["payments.*"]);
 #[allow(missing_docs, non_camel_case_types, unreachable_pub)]
 enum NO_PAYMENTS {}
 const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::PolicyDescriptor = &::loom::__v1::PolicyDescriptor {
+        name: "no-payments",
+        doc: "Pays nothing.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        value: || -> ::loom::__v1::Policy { NO_PAYMENTS },
+    };
     impl ::loom::__v1::NamedPolicy for NO_PAYMENTS {
-        const DESCRIPTOR: &'static ::loom::__v1::PolicyDescriptor = &::loom::__v1::PolicyDescriptor {
-            name: "no-payments",
-            doc: "Pays nothing.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            value: || -> ::loom::__v1::Policy { NO_PAYMENTS },
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::PolicyDescriptor = __LOOM_DESCRIPTOR;
     }
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::POLICIES_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::PolicyDescriptor = <NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::PolicyDescriptor = __LOOM_DESCRIPTOR;
 };
 /// You answer customers.
 #[allow(dead_code)]
@@ -161,37 +163,38 @@ const _: () = {
             ::loom::__v1::FlowCall::<support>::new(number)
         }
     }
+    const __LOOM_DESCRIPTOR: &::loom::__v1::FlowDescriptor = &::loom::__v1::FlowDescriptor {
+        name: "support",
+        doc: "You answer customers.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        input: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Input>,
+        output: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Output>,
+        error: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Error>,
+        effects: ::core::option::Option::None,
+        policies: &[<NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR],
+        schedule: ::core::option::Option::None,
+        run: ::loom::__v1::run_flow::<support>,
+        gates: &[],
+        graph: &[
+            ::loom::__v1::Node::Step {
+                id: "find_order",
+                step: "find_order",
+                line: ::core::line!(),
+            },
+        ],
+        parts: &[],
+        fingerprint: 2679913781332770226u64,
+    };
     impl ::loom::__v1::Flow for support {
         type Input = String;
         type Output = <Result<Answer, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Answer, ShopError> as ::loom::__v1::StepResult>::Err;
-        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = &::loom::__v1::FlowDescriptor {
-            name: "support",
-            doc: "You answer customers.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            input: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Input>,
-            output: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Output>,
-            error: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Error>,
-            effects: ::core::option::Option::None,
-            policies: &[<NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR],
-            schedule: ::core::option::Option::None,
-            run: ::loom::__v1::run_flow::<support>,
-            gates: &[],
-            graph: &[
-                ::loom::__v1::Node::Step {
-                    id: "find_order",
-                    step: "find_order",
-                    line: ::core::line!(),
-                },
-            ],
-            parts: &[],
-            fingerprint: 2679913781332770226u64,
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = __LOOM_DESCRIPTOR;
         fn run(
             __loom_ctx: ::loom::__v1::Ctx,
             __loom_input: Self::Input,
@@ -220,25 +223,26 @@ const _: () = {
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::FLOWS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::FlowDescriptor = <support as ::loom::__v1::Flow>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::FlowDescriptor = __LOOM_DESCRIPTOR;
 };
 const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::AgentDescriptor = &::loom::__v1::AgentDescriptor {
+        flow: <support as ::loom::__v1::Flow>::DESCRIPTOR,
+        instructions: "You answer customers.",
+        model: ::core::option::Option::Some("small"),
+        tools: &[<find_order as ::loom::__v1::Tool>::TOOL],
+        skills: &[<RefundRules as ::loom::__v1::Skill>::DESCRIPTOR],
+        max_turns: ::core::option::Option::Some(8u32),
+        budget: ::loom::__v1::Budget {
+            tokens: ::core::option::Option::Some(50000u64),
+            usd_micros: ::core::option::Option::Some(250000u64),
+        },
+    };
     impl ::loom::__v1::Agent for support {
-        const AGENT: &'static ::loom::__v1::AgentDescriptor = &::loom::__v1::AgentDescriptor {
-            flow: <support as ::loom::__v1::Flow>::DESCRIPTOR,
-            instructions: "You answer customers.",
-            model: ::core::option::Option::Some("small"),
-            tools: &[<find_order as ::loom::__v1::Tool>::TOOL],
-            skills: &[<RefundRules as ::loom::__v1::Skill>::DESCRIPTOR],
-            max_turns: ::core::option::Option::Some(8u32),
-            budget: ::loom::__v1::Budget {
-                tokens: ::core::option::Option::Some(50000u64),
-                usd_micros: ::core::option::Option::Some(250000u64),
-            },
-        };
+        const AGENT: &'static ::loom::__v1::AgentDescriptor = __LOOM_DESCRIPTOR;
     }
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::AGENTS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::AgentDescriptor = <support as ::loom::__v1::Agent>::AGENT;
+    static __LOOM_ELEMENT: &::loom::__v1::AgentDescriptor = __LOOM_DESCRIPTOR;
 };

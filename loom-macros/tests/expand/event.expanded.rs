@@ -7,21 +7,22 @@ pub struct OrderPlaced {
     pub qty: u32,
 }
 const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::EventDescriptor = &::loom::__v1::EventDescriptor {
+        name: "order.placed",
+        version: 3u32,
+        oldest: 1u32,
+        doc: "Somebody bought something.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        schema: ::loom::__v1::schema_of::<OrderPlaced>,
+    };
     #[automatically_derived]
     impl ::loom::__v1::DomainEvent for OrderPlaced {
-        const DESCRIPTOR: &'static ::loom::__v1::EventDescriptor = &::loom::__v1::EventDescriptor {
-            name: "order.placed",
-            version: 3u32,
-            oldest: 1u32,
-            doc: "Somebody bought something.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            schema: ::loom::__v1::schema_of::<OrderPlaced>,
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::EventDescriptor = __LOOM_DESCRIPTOR;
         fn upcast(
             __loom_version: ::core::primitive::u32,
             __loom_data: ::loom::__v1::serde_json::Value,
@@ -45,5 +46,5 @@ const _: () = {
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::EVENTS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::EventDescriptor = <OrderPlaced as ::loom::__v1::DomainEvent>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::EventDescriptor = __LOOM_DESCRIPTOR;
 };

@@ -13,24 +13,25 @@ impl Totals {
     }
 }
 const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::ProjectionDescriptor = &::loom::__v1::ProjectionDescriptor {
+        name: "totals",
+        doc: "What was sold.",
+        version: 2u32,
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        state: ::loom::__v1::schema_of::<Totals>,
+        events: &[<OrderPlaced as ::loom::__v1::DomainEvent>::DESCRIPTOR],
+        steps: &[<charge as ::loom::__v1::Step>::DESCRIPTOR],
+        lifecycle: true,
+        fingerprint: 18380525986652544575u64,
+    };
     #[automatically_derived]
     impl ::loom::__v1::Projection for Totals {
-        const DESCRIPTOR: &'static ::loom::__v1::ProjectionDescriptor = &::loom::__v1::ProjectionDescriptor {
-            name: "totals",
-            doc: "What was sold.",
-            version: 2u32,
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            state: ::loom::__v1::schema_of::<Totals>,
-            events: &[<OrderPlaced as ::loom::__v1::DomainEvent>::DESCRIPTOR],
-            steps: &[<charge as ::loom::__v1::Step>::DESCRIPTOR],
-            lifecycle: true,
-            fingerprint: 18380525986652544575u64,
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::ProjectionDescriptor = __LOOM_DESCRIPTOR;
         fn fold(
             &mut self,
             __loom_fact: &::loom::__v1::Fact<'_>,
@@ -59,5 +60,5 @@ const _: () = {
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::PROJECTIONS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::ProjectionDescriptor = <Totals as ::loom::__v1::Projection>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::ProjectionDescriptor = __LOOM_DESCRIPTOR;
 };

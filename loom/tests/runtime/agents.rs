@@ -101,6 +101,17 @@ fn the_registry_is_sorted_and_holds_each_under_its_kind() {
 }
 
 #[test]
+fn everything_is_linked_in_by_itself() {
+    let linked = Registry::linked();
+    assert!(linked.agent("support").is_some() && linked.flow("support").is_some());
+    assert!(linked.tool("refund-money").is_some() && linked.step("refund-money").is_some());
+    assert!(linked.skill("refund-rules").is_some() && linked.policy("no-payments").is_some());
+    assert!(linked.event("order.line").is_some() && linked.projection("totals").is_some());
+    let names: Vec<_> = linked.policies().map(|policy| policy.name).collect();
+    assert!(names.is_sorted(), "{names:?}");
+}
+
+#[test]
 fn an_agent_is_a_flow_and_says_what_it_works_with() {
     let agent = support::AGENT;
     assert_eq!((agent.name(), agent.instructions), ("support", "You answer customers.\n\nBe short."));
