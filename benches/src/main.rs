@@ -55,6 +55,9 @@ async fn main() -> loom::Result<()> {
     if asked(&[Question::Flows]) {
         questions::flows::answer(&mut report).await?;
     }
+    if asked(&[Question::Replay]) {
+        questions::replay::answer(&mut report).await?;
+    }
     if asked(&[Question::Fold]) {
         questions::fold::answer(&mut report).await?;
     }

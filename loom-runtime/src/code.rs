@@ -3,64 +3,63 @@
 
 use kernel::{Digest, Fingerprints};
 
-use crate::{Arm, FlowDescriptor, Node, PartDescriptor, Registry};
+use crate::{Arm, FlowDescriptor, Node, Registry};
 
-/// The fingerprints of a flow with its parts: body from their tokens, structure from graph and schemas.
-pub(crate) fn of(flow: &FlowDescriptor) -> Fingerprints {
+/// The fingerprints of a flow with its parts: body from their tokens; structure from ids, kinds and schemas, those of
+/// the steps that the registry has included.
+pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
+    let parts = flow.all_parts();
     let mut bodies = flow.fingerprint.to_le_bytes().to_vec();
-    let mut shape = format!("{:?}", shape_of(flow.graph));
-    let mut seen = Vec::new();
-    flow.parts.iter().for_each(|part| add_part(part, &mut seen, &mut bodies, &mut shape));
-    for schema in [flow.input, flow.output, flow.error] {
-        shape.push_str(&schema().as_value().to_string());
+    let mut steps = Vec::new();
+    let mut shape = shape_of(flow.graph, &mut steps);
+    for part in parts {
+        bodies.extend(part.fingerprint.to_le_bytes());
+        shape.extend(shape_of(part.graph, &mut steps));
     }
-    for gate in flow.gates {
-        shape.push_str(&(gate.schema)().as_value().to_string());
-    }
-    Fingerprints { body: short(&bodies), structure: short(shape.as_bytes()) }
+    let gates = flow.all_gates().into_iter().map(|gate| gate.schema);
+    let steps = steps.iter().filter_map(|name| registry.step(name));
+    let of_steps = steps.flat_map(|step| [step.input, step.output, step.error]);
+    let schemas = [flow.input, flow.output, flow.error].into_iter().chain(gates).chain(of_steps);
+    shape.extend(schemas.map(|schema| schema().as_value().to_string()));
+    Fingerprints { body: short(&bodies), structure: short(format!("{shape:?}").as_bytes()) }
 }
 
-fn add_part(
-    part: &'static PartDescriptor,
-    seen: &mut Vec<&'static PartDescriptor>,
-    bodies: &mut Vec<u8>,
-    shape: &mut String,
-) {
-    // A part may call itself: once is enough.
-    if seen.iter().any(|known| std::ptr::eq(*known, part)) {
-        return;
-    }
-    seen.push(part);
-    bodies.extend(part.fingerprint.to_le_bytes());
-    shape.push_str(&format!("{:?}", shape_of(part.graph)));
-    part.parts.iter().for_each(|inner| add_part(inner, seen, bodies, shape));
-}
-
-/// The graph without its lines: moving code changes no structure.
-fn shape_of(nodes: &[Node]) -> Vec<String> {
-    let arms = |arms: &[Arm]| arms.iter().map(|arm| shape_of(arm.body)).collect::<Vec<_>>();
-    nodes
-        .iter()
-        .map(|node| match node {
-            Node::Step { id, step, .. } => format!("step {id} {step}"),
+/// The graph without its lines: moving code changes no structure. Notes the steps that it runs.
+fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
+    let mut shape = Vec::new();
+    for node in nodes {
+        shape.push(match node {
+            Node::Step { id, step, .. } => {
+                steps.push(step);
+                format!("step {id} {step}")
+            }
             Node::Gate { id, .. } => format!("gate {id}"),
             Node::Timer { id, .. } => format!("timer {id}"),
             Node::Decision { id, .. } => format!("decision {id}"),
             Node::Emit { id, .. } => format!("emit {id}"),
             Node::Part { id, part, .. } => format!("part {id} {part}"),
-            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body)),
-            Node::Branch { arms: of, .. } => format!("branch {:?}", arms(of)),
-            Node::Parallel { arms: of, .. } => format!("parallel {:?}", arms(of)),
+            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body, steps)),
+            Node::Branch { arms, .. } => format!("branch {:?}", shapes_of(arms, steps)),
+            Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, steps)),
             Node::Return { .. } => "return".into(),
-        })
-        .collect()
+        });
+    }
+    shape
 }
 
-/// What tells one build of a program from another: every flow's, part's and step's tokens.
+fn shapes_of(arms: &[Arm], steps: &mut Vec<&'static str>) -> Vec<Vec<String>> {
+    arms.iter().map(|arm| shape_of(arm.body, steps)).collect()
+}
+
+/// What tells one build of a program from another: its flows' and steps' tokens, and its file. The tokens do not show
+/// a type or a helper that was mended.
 pub(crate) fn of_program(registry: &Registry) -> Digest {
-    let flows = registry.flows().flat_map(|flow| of(flow).body.to_le_bytes());
+    let flows = registry.flows().flat_map(|flow| of(flow, registry).body.to_le_bytes());
     let steps = registry.steps().flat_map(|step| step.fingerprint.to_le_bytes());
-    Digest::of(&flows.chain(steps).collect::<Vec<_>>())
+    let tokens: Vec<_> = flows.chain(steps).collect();
+    let file = std::env::current_exe().and_then(std::fs::metadata);
+    let file = file.and_then(|file| Ok(format!("{} {:?}", file.len(), file.modified()?)));
+    Digest::of_parts(&[&tokens, file.unwrap_or_default().as_bytes()])
 }
 
 fn short(bytes: &[u8]) -> u64 {

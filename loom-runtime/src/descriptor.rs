@@ -122,6 +122,34 @@ pub struct FlowDescriptor {
     pub run: RunFlow,
 }
 
+impl FlowDescriptor {
+    /// The parts that it calls, and the parts that those call, each once, in order of their names.
+    pub fn all_parts(&self) -> Vec<&'static PartDescriptor> {
+        let mut found: Vec<&PartDescriptor> = Vec::new();
+        let mut open = self.parts.to_vec();
+        while let Some(part) = open.pop() {
+            if !found.iter().any(|known| std::ptr::eq(*known, part)) {
+                found.push(part);
+                open.extend(part.parts);
+            }
+        }
+        found.sort_by_key(|part| part.name);
+        found
+    }
+
+    /// Its gates and those of its parts, each name once.
+    pub fn all_gates(&self) -> Vec<&'static GateDescriptor> {
+        let mut gates: Vec<&GateDescriptor> = Vec::new();
+        let of_parts = self.all_parts().into_iter().flat_map(|part| part.gates);
+        for gate in self.gates.iter().chain(of_parts) {
+            if gates.iter().all(|known| known.name != gate.name) {
+                gates.push(gate);
+            }
+        }
+        gates
+    }
+}
+
 /// When a flow is to be started by itself. A description: a scheduler acts on it, and this crate has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleDescriptor {

@@ -8,6 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// An error type that steps and flows can fail with. `#[derive(Failure)]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error that a step or flow can fail with",
+    note = "help: derive it, `#[derive(Serialize, Deserialize, JsonSchema, Failure)]` on an enum of yours; or fail with `loom::Error`, which takes every error with `?`"
+)]
 pub trait Failure: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// The value for what the engine itself reports: denied, timed out, exhausted, cancelled, over budget.
     fn from_engine(error: EffectError) -> Self;

@@ -4,7 +4,7 @@
 use std::{any::type_name, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
-use kernel::{Failed, Fault, ParkReport, Payload, machine::FlowReturn};
+use kernel::{Fault, ParkReport, Payload, machine::FlowReturn};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -75,18 +75,16 @@ pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowRet
             let message = format!("the {what} of flow `{flow}` ({ty}) cannot be written as JSON: {reason}");
             ParkReport::new(Fault::Unserializable, message)
         };
-        match F::run(ctx.clone(), input).await {
+        let returned = match F::run(ctx.clone(), input).await {
             Ok(output) => match Payload::encode(&output) {
-                Ok(output) => match ctx.limits().check_flow(F::DESCRIPTOR.name, &output) {
-                    Ok(()) => Ok(output),
-                    Err(error) => Err(Failed::from(error)),
-                },
-                Err(reason) => ctx.stop(wrong("output", type_name::<F::Output>(), reason)).await,
+                Ok(output) => Ok(output),
+                Err(reason) => return ctx.stop(wrong("output", type_name::<F::Output>(), reason)).await,
             },
             Err(error) => match failure::recorded(&error) {
                 Ok(failed) => Err(failed),
-                Err(reason) => ctx.stop(wrong("error", type_name::<F::Error>(), reason)).await,
+                Err(reason) => return ctx.stop(wrong("error", type_name::<F::Error>(), reason)).await,
             },
-        }
+        };
+        ctx.limits().check_flow(F::DESCRIPTOR.name, returned)
     })
 }

@@ -1,5 +1,5 @@
 //! The thin shell of Loom: ports, driver, context, registry and the in-memory store around the pure kernel.
-//! No event is interpreted here, and no outside thing is named: the first is the kernel's, the second the adapters'.
+//! What events mean is the kernel's to say, and outside things are the adapters' to name.
 
 #[doc(hidden)]
 pub mod __v1;
@@ -30,7 +30,7 @@ mod worker;
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
     AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    ProjectError, Start, StartDynamic, StartError,
+    Pending, ProjectError, Said, Start, StartDynamic, StartError,
 };
 pub use context::{Ctx, Decide, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
@@ -48,7 +48,7 @@ pub use memory::Memory;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
 pub use projection::{Fact, Fold, FoldError, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};
-pub use replay_check::replay_check;
+pub use replay_check::{replay, replay_check};
 pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use tool::{Tool, ToolDescriptor};

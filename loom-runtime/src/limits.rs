@@ -1,7 +1,7 @@
 //! Limits on what an execution may write, checked at the call and before any durable write.
 //! Not budgets: those are policies of a room.
 
-use kernel::{EffectError, Fault, ParkReport, Payload};
+use kernel::{EffectError, Failed, Fault, ParkReport, Payload};
 
 /// Limits on sizes. All in bytes of canonical JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,18 @@ impl Default for Limits {
 impl Limits {
     /// The engine's report on a step's input that is too large.
     pub(crate) fn refuse_input(&self, step: &str, input: &Payload) -> Option<EffectError> {
-        self.refuse(step, "input", input)
+        refuse(step, "input", input, self.payload)
+    }
+
+    /// Whether something from outside is small enough; if not, what is wrong and what to do.
+    pub(crate) fn check_given(&self, payload: &Payload) -> Result<(), String> {
+        let (size, limit) = (payload.len(), self.payload);
+        let advice = "store it elsewhere and pass a reference, or raise `Limits::payload`";
+        if size > limit {
+            Err(format!("it has {size} bytes, the limit is {limit}: {advice}"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether something that a flow itself records is small enough; if not, its fault.
@@ -31,17 +42,29 @@ impl Limits {
         if size > limit { Err(ParkReport::new(Fault::OverLimit, message())) } else { Ok(()) }
     }
 
-    pub(crate) fn check_flow(&self, flow: &str, output: &Payload) -> Result<(), EffectError> {
-        self.refuse(flow, "outcome", output).map_or(Ok(()), Err)
+    /// What a flow returned, if it fits; else the engine's report on that.
+    pub(crate) fn check_flow(
+        &self,
+        flow: &str,
+        returned: Result<Payload, Failed>,
+    ) -> Result<Payload, Failed> {
+        let (what, payload, limit) = match &returned {
+            Ok(output) => ("outcome", Some(output), self.payload),
+            Err(failed) => ("failure", failed.error.as_ref(), self.failure),
+        };
+        match payload.and_then(|payload| refuse(flow, what, payload, limit)) {
+            Some(error) => Err(error.into()),
+            None => returned,
+        }
     }
+}
 
-    fn refuse(&self, of: &str, what: &str, payload: &Payload) -> Option<EffectError> {
-        let (size, limit) = (payload.len(), self.payload);
-        (size > limit).then(|| EffectError::PayloadTooLarge {
-            step: of.into(),
-            what: what.into(),
-            size: size as u64,
-            limit: limit as u64,
-        })
-    }
+fn refuse(of: &str, what: &str, payload: &Payload, limit: usize) -> Option<EffectError> {
+    let size = payload.len();
+    (size > limit).then(|| EffectError::PayloadTooLarge {
+        step: of.into(),
+        what: what.into(),
+        size: size as u64,
+        limit: limit as u64,
+    })
 }

@@ -67,6 +67,7 @@ pub struct Registry {
 
 /// What is wrong with a program's wiring.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// Two of one name.
     #[error(

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use kernel::{
-    Envelope, Event, Fault, Machine, ParkReport, Timestamp,
+    EffectError, Envelope, Event, Fault, Machine, ParkReport, Started, Timestamp,
     machine::{Config, FlowFuture, Input},
 };
 
-use crate::{Ctx, Limits, Registry};
+use crate::{Ctx, FlowDescriptor, Limits, Registry};
 
 /// Replays a log, and every prefix of it, against the code in this program, as an owner would that takes it up there.
 ///
@@ -26,8 +26,8 @@ use crate::{Ctx, Limits, Registry};
 /// let registry = Registry::linked();
 /// let app = App::builder().registry(registry.clone()).build()?;
 /// for row in app.list(&Default::default()).await? {
-///     let log = app.log(&row.id, 0, usize::MAX).await?;
-///     replay_check(&registry, &log).map_err(|report| loom_runtime::Error::msg(report))?;
+///     let log = app.log(&row.id, 0, 1_000_000).await?;
+///     replay_check(&registry, &log).map_err(loom_runtime::Error::msg)?;
 /// }
 /// # Ok::<(), loom_runtime::Error>(())
 /// # }).unwrap();
@@ -37,13 +37,7 @@ use crate::{Ctx, Limits, Registry};
 /// What would park the execution: which position, what the log holds, what the code did, near which line. An empty
 /// log, or one that does not begin with its start, is unreadable.
 pub fn replay_check(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
-    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else {
-        return Err(ParkReport::new(Fault::UnreadableLog, "the log does not begin with EXECUTION_STARTED"));
-    };
-    if registry.flow(&started.flow).is_none() {
-        let message = format!("this program has no flow `{}`", started.flow);
-        return Err(ParkReport::new(Fault::MissingFlow, message).at(0));
-    }
+    head(registry, log)?;
     for envelope in log {
         if let Event::StepStarted(step) = &envelope.event
             && registry.step(&step.step).is_none()
@@ -57,19 +51,21 @@ pub fn replay_check(registry: &Registry, log: &[Envelope]) -> Result<(), ParkRep
     std::iter::once(log.len()).chain(1..log.len()).try_for_each(|events| replay(registry, &log[..events]))
 }
 
-/// Replays these events, and goes live after them.
-fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
-    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else { return Ok(()) };
-    let Some(flow) = registry.flow(&started.flow) else { return Ok(()) };
+/// Replays a log once, as an owner would that takes it up at its end.
+///
+/// # Errors
+/// As for [`replay_check`], which looks at every prefix too.
+pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
+    let (started, flow) = head(registry, log)?;
     let config = Config {
         execution: log[0].execution.clone(),
         generation: 1,
         code: started.code,
         alarm: Arc::new(|| {}), // asked for below
     };
-    let (run, file) = (flow.run, flow.location.file);
+    let (run, file, limits) = (flow.run, flow.location.file, limits(flow.name, log));
     let spawn = Box::new(move |cx, input| -> FlowFuture {
-        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, Limits::default(), file), input)))
+        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, limits, file), input)))
     });
     let mut machine = Machine::new(config, spawn);
     let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
@@ -83,4 +79,31 @@ fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
         Some(report) => Err(report.clone()),
         None => Ok(()),
     }
+}
+
+/// The limits under which a log was written are not in it, except for the one that made the flow fail.
+fn limits(flow: &str, log: &[Envelope]) -> Limits {
+    let mut limits = Limits { payload: usize::MAX, failure: usize::MAX };
+    if let Some(Event::ExecutionFailed(end)) = log.last().map(|last| &last.event)
+        && let Some(EffectError::PayloadTooLarge { step, what, limit, .. }) = &end.failure.engine
+        && step == flow
+    {
+        let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+        if what == "failure" { limits.failure = limit } else { limits.payload = limit }
+    }
+    limits
+}
+
+/// The first event of a log, and the flow that it names.
+fn head<'a>(
+    registry: &Registry,
+    log: &'a [Envelope],
+) -> Result<(&'a Started, &'static FlowDescriptor), ParkReport> {
+    let Some(Event::ExecutionStarted(started)) = log.first().map(|first| &first.event) else {
+        return Err(ParkReport::new(Fault::UnreadableLog, "the log does not begin with EXECUTION_STARTED"));
+    };
+    let missing = || format!("this program has no flow `{}`", started.flow);
+    let flow = registry.flow(&started.flow);
+    let flow = flow.ok_or_else(|| ParkReport::new(Fault::MissingFlow, missing()).at(0))?;
+    Ok((started, flow))
 }

@@ -60,7 +60,8 @@ impl<T, E> StepResult for Result<T, E> {
     type Err = E;
 }
 
-/// A call of a step that has not been run: inert data. `ctx.run` runs it durably.
+/// A call of a step that has not been run: inert data, and no future. `ctx.run(step(..)).await` runs it durably,
+/// `step(..).call(&resources).await` without durability, for unit tests.
 #[must_use = "a step call does nothing until `ctx.run` runs it"]
 pub struct StepCall<S: Step> {
     pub(crate) input: S::Input,

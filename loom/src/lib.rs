@@ -1,4 +1,6 @@
-//! The facade that users import: re-exports only, no logic.
+//! Durable, inspectable, reproducible executions from ordinary async Rust.
+//! This crate is the facade: re-exports only, no logic.
+//!
 #![cfg_attr(feature = "cli", doc = include_str!("../../README.md"))]
 
 #[doc = include_str!("../../loom-macros/docs/failure.md")]
@@ -23,10 +25,19 @@ pub use loom_macros::tool;
 pub use loom_runtime::__v1;
 pub use loom_runtime::*;
 
+/// The command line of a Loom program.
 #[cfg(feature = "cli")]
-pub use cli;
+pub mod cli {
+    #[doc(inline)]
+    pub use ::cli::*;
+}
+
+/// The embedded store: one SQLite file, any number of processes.
 #[cfg(feature = "sqlite")]
-pub use sqlite;
+pub mod sqlite {
+    #[doc(inline)]
+    pub use ::sqlite::*;
+}
 
 mod link;
 pub mod prelude;

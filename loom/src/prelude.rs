@@ -1,16 +1,16 @@
 //! Everything that a file of flows and steps needs, for `use loom::prelude::*`.
-//! Nothing of stores and hosts beyond [`App`].
+//! Nothing of hosts: a program names `loom::App` and what goes with it itself.
 
 use std::time::Duration;
 
+#[cfg(feature = "sqlite")]
+pub use ::sqlite::Sqlite;
 pub use futures_util::future::{join_all, try_join_all};
 pub use loom_macros::{Failure, agent, event, flow, policy, projection, skill, step, tool};
 pub use loom_runtime::{
     __v1::tokio::{join, try_join},
     Ctx, DomainEvent, EffectError, Failure, Policy, Res, StepCx, Timestamp, select,
 };
-#[cfg(feature = "sqlite")]
-pub use sqlite::Sqlite;
 
 /// So many milliseconds.
 pub const fn millis(count: u64) -> Duration {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use clap_complete::Shell;
 use loom_runtime::Status;
 
@@ -11,12 +11,13 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done; an execution that was run has completed
   1    the flow returned an error
-  2    the command line, or the JSON that it gave, is not what was expected
+  2    the command line, the JSON that it gave, or the program's wiring is not what was expected
   3    the execution waits; what for is printed
   4    the execution is parked; the report is printed
   5    the execution was cancelled
   6    not found, or refused: conflict, answered before, already ended
-  7    the store cannot be reached or read
+  7    the store cannot be opened, reached or read
+  8    standard output cannot be written
   130  stopped by a signal before it was done";
 
 /// Runs the flows of this program, and shows what they do
@@ -34,9 +35,19 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    #[command(flatten)]
+    OfStore(StoreVerb),
+    #[command(flatten)]
+    OfProgram(ProgramVerb),
+}
+
+/// What needs the store.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreVerb {
     /// Start a flow, and run it here until it ends or waits
     ///
     /// A timer that is due within ten seconds is sat out. Nothing else that is due is taken up: `worker` does that.
+    /// SIGINT (Ctrl-C) or SIGTERM lets running steps finish for ten seconds; a second signal stops at once.
     Start(Start),
     /// Answer a gate, and run the execution on until it rests
     ///
@@ -56,14 +67,19 @@ pub(crate) enum Verb {
     Logs(Logs),
     /// Show the state after the first N events, and what the last of them changed
     Debug(Debug),
+    /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
+    Worker(Worker),
+}
+
+/// What only needs the program: no store is opened.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProgramVerb {
     /// List the flows and steps of this program
     Flows,
     /// Draw a flow as a Mermaid flowchart
     Graph(Graph),
     /// Print the JSON Schemas of a flow, a gate or a step
     Schema(Schema),
-    /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
-    Worker(Worker),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -76,7 +92,7 @@ pub(crate) struct Start {
     #[arg(long)]
     pub(crate) id: Option<String>,
     /// The input; `null` unless given
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "stdin"])]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "stdin"], allow_negative_numbers = true)]
     pub(crate) input: Option<String>,
     /// Read the input from a file, or from standard input when it is `-`
     #[arg(long, value_name = "FILE", conflicts_with = "stdin")]
@@ -103,17 +119,13 @@ pub(crate) struct By {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("given").required(true).args(["answer", "answer_file"]))]
 pub(crate) struct Resume {
     /// The gate's address, EXECUTION/GATE; `list --gates` lists them
     #[arg(value_name = "EXECUTION/GATE")]
     pub(crate) gate: String,
     /// The answer
-    #[arg(
-        long,
-        value_name = "JSON",
-        required_unless_present = "answer_file",
-        conflicts_with = "answer_file"
-    )]
+    #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
     pub(crate) answer: Option<String>,
     /// Read the answer from a file, or from standard input when it is `-`
     #[arg(long, value_name = "FILE")]
@@ -134,7 +146,7 @@ pub(crate) struct Verdict {
     #[arg(value_enum)]
     pub(crate) verdict: VerdictKind,
     /// What the step would have returned; with `done`
-    #[arg(long, value_name = "JSON", required_if_eq("verdict", "done"))]
+    #[arg(long, value_name = "JSON", required_if_eq("verdict", "done"), allow_negative_numbers = true)]
     pub(crate) result: Option<String>,
     #[command(flatten)]
     pub(crate) by: By,

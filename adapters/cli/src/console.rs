@@ -32,6 +32,7 @@ pub struct Console {
     /// What asks the command to stop.
     pub stop: Stop,
     closed: bool,
+    failed: Option<io::Error>,
 }
 
 /// What asks a command to stop: signals, or a channel in tests.
@@ -65,6 +66,7 @@ impl Console {
             now,
             stop: Stop::Signals,
             closed: false,
+            failed: None,
         }
     }
 
@@ -85,12 +87,21 @@ impl Console {
         }
     }
 
-    /// Prints a result. A reader that has gone (`| head`) is no error: the rest is not printed.
+    /// Prints a result. A reader that has gone (`| head`) is no error: the rest is not printed. Another error is kept
+    /// for the end.
     pub(crate) fn print(&mut self, text: &str) {
-        if !self.closed {
-            let printed = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
-            self.closed = printed.is_err();
+        if self.closed {
+            return;
         }
+        if let Err(error) = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            self.closed = true;
+            self.failed = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    /// Why not everything was printed, unless nobody wanted to read it.
+    pub(crate) fn failure(&self) -> Option<&io::Error> {
+        self.failed.as_ref()
     }
 
     /// Prints a line of a result.
@@ -104,7 +115,7 @@ impl Console {
         let _ = writeln!(self.err, "{line}").and_then(|()| self.err.flush());
     }
 
-    /// Whether nobody reads the results any more.
+    /// Whether results can no longer be printed.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }

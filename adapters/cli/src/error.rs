@@ -2,12 +2,12 @@
 //! Not the failures of flows: those are outcomes, and are printed as such.
 
 use loom_runtime::{
-    AnswerError, ControlError, ExecutionId, StartError,
+    AnswerError, BuildError, ControlError, ExecutionId, StartError,
     kernel::{InvalidId, InvalidPayload},
     ports::StoreError,
 };
 
-use crate::exit::Exit;
+use crate::{exit::Exit, render::shell::show};
 
 /// An error of a command, with advice.
 #[derive(Debug)]
@@ -29,6 +29,11 @@ impl CliError {
         Self::new(Exit::Usage, message)
     }
 
+    /// The store, or what else the program is made of, could not be opened.
+    pub(crate) fn opening(error: &loom_runtime::Error) -> Self {
+        Self::new(Exit::Store, error.to_string())
+    }
+
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Exit::Refused, message)
     }
@@ -39,13 +44,19 @@ impl CliError {
     }
 }
 
+impl From<BuildError> for CliError {
+    fn from(error: BuildError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
             StoreError::Unknown(id) => Self { unknown: Some(id), ..Self::refused(message) },
             StoreError::Terminal { execution, .. } => {
-                Self::refused(message).help(format!("`show {execution}` tells how it ended"))
+                Self::refused(message).help(format!("`{}` tells how it ended", show(&execution)))
             }
             StoreError::Corrupt(_) => Self::new(Exit::Store, message)
                 .help("`logs EXECUTION --json` prints the stored events as they are"),
@@ -62,7 +73,8 @@ impl From<StartError> for CliError {
         match error {
             StartError::Store(error) => error.into(),
             StartError::Conflict { id, .. } => Self::refused(message).help(format!(
-                "`show {id}` tells what it is; a start with its own flow and input is no error"
+                "`{}` tells what it is; a start with its own flow and input is no error",
+                show(&id)
             )),
             StartError::UnknownFlow { .. } => Self::refused(message).help("`flows` lists them"),
             StartError::InvalidId(_) => Self::usage(message),
@@ -80,9 +92,9 @@ impl From<AnswerError> for CliError {
             AnswerError::Store(error) => error.into(),
             AnswerError::Address(_) | AnswerError::Invalid { .. } => Self::usage(message),
             AnswerError::AlreadyAnswered(gate) | AnswerError::Closed { address: gate, .. } => {
-                Self::refused(message).help(format!("`show {}` tells how it ended", gate.execution))
+                Self::refused(message).help(format!("`{}` tells how it ended", show(&gate.execution)))
             }
-            AnswerError::UnknownGate { .. } => Self::refused(message),
+            AnswerError::UnknownGate { .. } | AnswerError::Repetition { .. } => Self::refused(message),
         }
     }
 }
@@ -96,7 +108,7 @@ impl From<ControlError> for CliError {
             ControlError::NotParked { execution, .. }
             | ControlError::NotInDoubt { execution, .. }
             | ControlError::AlreadyJudged { execution, .. } => {
-                Self::refused(message).help(format!("`show {execution}` tells where it stands"))
+                Self::refused(message).help(format!("`{}` tells where it stands", show(&execution)))
             }
         }
     }

@@ -11,7 +11,7 @@ pub enum Exit {
     Done,
     /// 1: the flow returned an error.
     Failed,
-    /// 2: the command line, or the JSON that it gave, is not what was expected.
+    /// 2: the command line, the JSON that it gave, or the program's wiring is not what was expected.
     Usage,
     /// 3: the execution waits.
     Waits,
@@ -21,8 +21,10 @@ pub enum Exit {
     Cancelled,
     /// 6: there is no such thing, or it is not in a state that allows this.
     Refused,
-    /// 7: the store cannot be reached or read.
+    /// 7: the store cannot be opened, reached or read.
     Store,
+    /// 8: standard output cannot be written, and not because its reader has gone.
+    Output,
     /// 130: a signal came before it was done.
     Interrupted,
 }
@@ -39,6 +41,7 @@ impl Exit {
             Self::Cancelled => 5,
             Self::Refused => 6,
             Self::Store => 7,
+            Self::Output => 8,
             Self::Interrupted => 130,
         }
     }
@@ -54,6 +57,7 @@ impl Exit {
             Self::Cancelled => "cancelled",
             Self::Refused => "refused",
             Self::Store => "store",
+            Self::Output => "output",
             Self::Interrupted => "interrupted",
         }
     }

@@ -4,15 +4,13 @@
 use std::{io::Read as _, path::Path};
 
 use loom_runtime::kernel::Payload;
+use serde::de::IgnoredAny;
 
 use crate::{console::Console, error::CliError};
 
 /// JSON that was given as an argument of this name.
 pub(crate) fn argument(name: &str, text: &str) -> Result<Payload, CliError> {
-    Payload::parse(text).map_err(|wrong| {
-        CliError::usage(format!("`--{name}` is not JSON: {wrong}"))
-            .help(format!("text needs quotes of its own: --{name} '\"yes\"'"))
-    })
+    parsed(text, &format!("`--{name}`"), || format!("text needs quotes of its own: --{name} '\"yes\"'"))
 }
 
 /// JSON in a file, or on standard input when it is `-`.
@@ -22,8 +20,7 @@ pub(crate) fn file(console: &mut Console, path: &Path) -> Result<Payload, CliErr
     }
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::usage(format!("`{}` cannot be read: {error}", path.display())))?;
-    Payload::parse(&text)
-        .map_err(|wrong| CliError::usage(format!("`{}` does not hold JSON: {wrong}", path.display())))
+    parsed(&text, &format!("`{}`", path.display()), in_quotes)
 }
 
 /// JSON on standard input.
@@ -33,5 +30,27 @@ pub(crate) fn standard_input(console: &mut Console) -> Result<Payload, CliError>
         .input
         .read_to_string(&mut text)
         .map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
-    Payload::parse(&text).map_err(|wrong| CliError::usage(format!("standard input is not JSON: {wrong}")))
+    parsed(&text, "standard input", in_quotes)
+}
+
+fn in_quotes() -> String {
+    "text needs quotes of its own: \"yes\"".into()
+}
+
+fn parsed(text: &str, whence: &str, quotes: impl FnOnce() -> String) -> Result<Payload, CliError> {
+    if text.trim().is_empty() {
+        let error = CliError::usage(format!("{whence} is empty, and not JSON"));
+        return Err(error.help("`null` is JSON's nothing, and `\"\"` its empty text"));
+    }
+    Payload::parse(text).map_err(|wrong| match serde_json::from_str::<IgnoredAny>(text) {
+        Err(error) if error.is_eof() => {
+            let message = format!("the JSON of {whence} is incomplete: {wrong}");
+            CliError::usage(message).help("a closing bracket or quote is missing at its end")
+        }
+        // Only what begins like a word was meant to be text.
+        _ if text.trim_start().starts_with(['{', '[', '"']) => {
+            CliError::usage(format!("{whence} is not JSON: {wrong}"))
+        }
+        _ => CliError::usage(format!("{whence} is not JSON: {wrong}")).help(quotes()),
+    })
 }

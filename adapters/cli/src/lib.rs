@@ -2,9 +2,10 @@
 //! Not a program of its own, and no server: it is the user's `main`, over the user's flows and store.
 //!
 //! ```no_run
-//! # async fn main_(store: loom_runtime::Memory) -> loom_runtime::Result<()> {
-//! let app = loom_runtime::App::builder().store(store).build()?;
-//! cli::run(app).await
+//! # use loom_runtime::{App, Memory};
+//! # async fn open_store() -> loom_runtime::Result<Memory> { Ok(Memory::new()) }
+//! # async fn main_() -> loom_runtime::Result<()> {
+//! cli::main(async || Ok(App::builder().store(open_store().await?))).await
 //! # }
 //! ```
 //!
@@ -14,12 +15,13 @@
 //! |---|---|
 //! | 0 | done; an execution that was run has completed |
 //! | 1 | the flow returned an error |
-//! | 2 | the command line, or the JSON that it gave, is not what was expected |
+//! | 2 | the command line, the JSON that it gave, or the program's wiring is not what was expected |
 //! | 3 | the execution waits; `start` and `resume` print what for |
 //! | 4 | the execution is parked; the report is printed |
 //! | 5 | the execution was cancelled |
 //! | 6 | not found, or refused: a conflict, answered before, already ended |
-//! | 7 | the store cannot be reached or read |
+//! | 7 | the store cannot be opened, reached or read |
+//! | 8 | standard output cannot be written; a reader that has gone (`\| head`) is no error |
 //! | 130 | a signal came before it was done |
 //!
 //! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `resume`, `verdict`, `retry`, `cancel`);
@@ -33,7 +35,7 @@
 //!
 //! | verb | shape |
 //! |---|---|
-//! | `start` `resume` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, waits: [wait], outcome?, parked?}` |
+//! | `start` `resume` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
@@ -42,21 +44,25 @@
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, group?}], edges: [{from, to, label?}], groups: [{id, label, group?}]}` |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}}`, or the one schema that was asked for |
-//! | `worker` | a line per change: `{event: "working" \| "stopping" \| "stopped" \| "warning", …}` |
+//! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
 //! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`) or `step` (`frame`, `attempt`). An
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
-//! `{cancelled: {reason, by}}`. Instants are RFC 3339; inside of payloads, frames and states they are as the log
+//! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
+//! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`) or `retry`; a gate that was answered so is no `wait`, and
+//! has `answered_by`. `unknown_flow` is true when only another program can go on with it. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
 
 mod args;
+mod command;
 mod console;
 mod error;
 mod exit;
 mod fold;
 mod input;
+mod look;
 mod render;
 mod rest;
 mod shape;
@@ -66,28 +72,64 @@ mod waits;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
-use loom_runtime::{App, ports::ListFilter};
+use loom_runtime::{App, AppBuilder, Registry};
 
-use crate::{args::Cli, error::CliError, suggest::did_you_mean};
+use crate::error::CliError;
 pub use crate::{
     console::{Console, Stop},
     exit::Exit,
 };
 
-/// Does what the process's arguments say. Returns when that went well; else the process ends with the exit code,
-/// after a clean shutdown. Wants a tokio runtime with timers and I/O (which signals need), as `#[tokio::main]` makes.
+/// Does what the process's arguments say, as the whole of a `main`. `open` makes the program's parts and opens its
+/// store; it is only called for verbs that need the store, so that `--help` or `flows` makes no file. Wants a tokio
+/// runtime with timers and I/O (which signals need), as `#[tokio::main]` makes.
+///
+/// Verbs without a store see the linked-in flows ([`Registry::linked`]), whatever registry the builder has.
+///
+/// Returns when all went well; else the process ends with the exit code, after a clean shutdown: 7 when `open` fails,
+/// 2 when the program is wired wrongly.
 ///
 /// # Errors
 /// None so far: whatever goes wrong is told on standard error, and is an [exit code](crate#exit-codes).
-pub async fn run(app: App) -> loom_runtime::Result<()> {
-    match run_with(app, std::env::args_os(), &mut Console::process()).await {
-        Exit::Done => Ok(()),
-        exit => std::process::exit(exit.code().into()),
-    }
+pub async fn main(open: impl AsyncFnOnce() -> loom_runtime::Result<AppBuilder>) -> loom_runtime::Result<()> {
+    end(main_with(open, std::env::args_os(), &mut Console::process()).await)
 }
 
-/// Does what these arguments say, the program's name first, and shuts the app down.
+/// As [`main`], for these arguments, the program's name first.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let mut console = cli::Console::new(std::io::sink(), std::io::sink(), std::io::empty());
+/// let open = async || Err(loom_runtime::Error::msg("the disk is full"));
+/// assert_eq!(cli::main_with(open, ["shop", "list"], &mut console).await, cli::Exit::Store);
+/// let open = async || unreachable!("help needs no store");
+/// assert_eq!(cli::main_with(open, ["shop", "--help"], &mut console).await, cli::Exit::Done);
+/// # });
+/// ```
+pub async fn main_with<A>(
+    open: impl AsyncFnOnce() -> loom_runtime::Result<AppBuilder>,
+    args: impl IntoIterator<Item = A>,
+    console: &mut Console,
+) -> Exit
+where
+    A: Into<OsString>,
+{
+    let open = async || {
+        let builder = open().await.map_err(|error| CliError::opening(&error))?;
+        builder.build().map_err(CliError::from)
+    };
+    command::command(&Registry::linked(), open, args, console).await
+}
+
+/// As [`main`], with an app that is there already: its store is open, whatever the verb.
+///
+/// # Errors
+/// As for [`main`].
+pub async fn run(app: App) -> loom_runtime::Result<()> {
+    end(run_with(app, std::env::args_os(), &mut Console::process()).await)
+}
+
+/// As [`run`], for these arguments, the program's name first. Shuts the app down.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -99,59 +141,15 @@ pub async fn run(app: App) -> loom_runtime::Result<()> {
 /// ```
 pub async fn run_with<A>(app: App, args: impl IntoIterator<Item = A>, console: &mut Console) -> Exit
 where
-    A: Into<OsString> + Clone,
+    A: Into<OsString>,
 {
-    let parsed = Cli::command().try_get_matches_from(args).and_then(|found| Cli::from_arg_matches(&found));
-    let cli = match parsed {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error, console),
-    };
-    let json = cli.json;
-    let exit = match verbs::run(&app, console, cli).await {
-        Ok(exit) => exit,
-        Err(error) => {
-            let error = with_similar(&app, error).await;
-            tell(&error, json, console);
-            error.exit
-        }
-    };
-    if verbs::close(&app, console, verbs::GRACE).await { exit } else { Exit::Interrupted }
+    let opened = app.clone();
+    command::command(app.registry(), async move || Ok(opened), args, console).await
 }
 
-/// Help goes where results go, a mistake where errors go.
-fn usage(error: &clap::Error, console: &mut Console) -> Exit {
-    let text = error.render();
-    let text = if console.colours { text.ansi().to_string() } else { text.to_string() };
-    if error.use_stderr() {
-        console.say(text.trim_end());
-        Exit::Usage
-    } else {
-        console.print(&text);
-        Exit::Done
+fn end(exit: Exit) -> loom_runtime::Result<()> {
+    match exit {
+        Exit::Done => Ok(()),
+        exit => std::process::exit(exit.code().into()),
     }
-}
-
-fn tell(error: &CliError, json: bool, console: &mut Console) {
-    if json {
-        let CliError { exit, message, help, .. } = error;
-        let (code, name) = (exit.code(), exit.name());
-        let told =
-            serde_json::json!({"error": {"code": code, "name": name, "message": message, "help": help}});
-        return console.say(&told.to_string());
-    }
-    let paint = render::paint::Paint(console.colours);
-    console.say(&format!("{} {}", paint.red("error:"), error.message));
-    for line in &error.help {
-        console.say(&format!("  {} {}", paint.dim("help:"), line.replace('\n', "\n  ")));
-    }
-}
-
-/// An execution that there is not: its id may be mistyped.
-async fn with_similar(app: &App, error: CliError) -> CliError {
-    const LOOKED_AT: usize = 5_000;
-    let Some(id) = &error.unknown else { return error };
-    let filter = ListFilter { limit: LOOKED_AT, ..ListFilter::default() };
-    let rows = app.list(&filter).await.unwrap_or_default();
-    let meant = did_you_mean(id.as_str(), rows.iter().map(|row| row.id.as_str()));
-    error.help(meant.unwrap_or_else(|| "`list` prints the executions that there are".into()))
 }

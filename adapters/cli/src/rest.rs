@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use loom_runtime::{
-    App, ExecutionId, Status,
+    App, ExecutionId, Status, Timestamp,
     kernel::Envelope,
-    ports::{ExecutionRow, GateState},
+    ports::{ExecutionRow, Lease},
 };
 
-use crate::{console::Console, error::CliError};
+use crate::{
+    console::Console,
+    error::CliError,
+    look::{is_asked, pending},
+    render::instant::span,
+};
 
 /// Waits for an instant that is nearer than this are sat out, unless a person is asked meanwhile.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,19 +25,32 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// How an execution that was run here came to rest.
 pub(crate) enum Rest {
-    /// It rests as its row says. A running one has an owner elsewhere, or none that could run it here.
+    /// It rests as its row says.
     At(ExecutionRow),
     /// A signal came first.
     Interrupted,
 }
 
 /// Runs it until it rests.
-pub(crate) async fn rest(app: &App, id: &ExecutionId, console: &mut Console) -> Result<Rest, CliError> {
+pub(crate) async fn rest(
+    app: &App,
+    id: &ExecutionId,
+    console: &mut Console,
+    quiet: bool,
+) -> Result<Rest, CliError> {
     let now = console.now;
     let bar = bar(console.progress);
+    let mut said = false;
+    let tell = |lease: &Lease| {
+        if !quiet && !std::mem::replace(&mut said, true) {
+            let text = waits_for(id, lease, now());
+            // Nobody can be told that nobody listens.
+            bar.suspend(|| drop(writeln!(console.err, "{text}").and_then(|()| console.err.flush())));
+        }
+    };
     let watched = async {
         tokio::select! {
-            row = until_rest(app, id, now) => row,
+            row = until_rest(app, id, now, tell) => row,
             () = show_progress(app, id, &bar) => std::future::pending().await,
         }
     };
@@ -44,17 +62,26 @@ pub(crate) async fn rest(app: &App, id: &ExecutionId, console: &mut Console) -> 
     rest
 }
 
+/// Why nothing happens for now.
+fn waits_for(id: &ExecutionId, lease: &Lease, now: Timestamp) -> String {
+    let (worker, left) = (&lease.worker, span(lease.until.since(now)));
+    format!("{id} waits for the lease of worker {worker}, at most {left} if nobody renews it")
+}
+
 async fn until_rest(
     app: &App,
     id: &ExecutionId,
-    now: fn() -> loom_runtime::Timestamp,
+    now: fn() -> Timestamp,
+    mut waits: impl FnMut(&Lease),
 ) -> Result<ExecutionRow, CliError> {
     loop {
         app.take_up(id).await?;
         let row = app.row(id).await?;
         match row.status {
-            Status::Running if app.registry().flow(&row.flow).is_none() => return Ok(row),
             Status::Running => {
+                if let Some(lease) = row.lease.as_ref().filter(|lease| lease.worker != app.worker()) {
+                    waits(lease);
+                }
                 // The time limit is for an owner that has vanished: then the next round takes over.
                 let _ = tokio::time::timeout(LOOK, app.until(id, &[Status::Suspended, Status::Parked])).await;
             }
@@ -71,7 +98,8 @@ async fn until_rest(
 
 /// Whether a person is asked something.
 async fn asks(app: &App, id: &ExecutionId) -> Result<bool, CliError> {
-    Ok(app.gates(Some(id)).await?.iter().any(|gate| gate.state == GateState::Open))
+    let (gates, said) = (app.gates(Some(id)).await?, pending(app, id).await?);
+    Ok(gates.iter().any(|gate| is_asked(gate, &said)))
 }
 
 fn bar(shown: bool) -> ProgressBar {

@@ -2,14 +2,14 @@
 //! Not the log's own formats: an event's payload and meta are printed as they are stored.
 
 use loom_runtime::{
-    ExecutionId, Timestamp,
+    ExecutionId, Registry, Said, Timestamp,
     kernel::{Frame, Outcome, ParkReport, Payload, Record, State},
-    ports::{ExecutionRow, GateRow},
+    ports::{ExecutionRow, GateRow, GateState},
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::waits::Wait;
+use crate::{look::answered_by, waits::Wait};
 
 /// Instants as RFC 3339 text.
 pub(crate) mod instant {
@@ -47,10 +47,13 @@ pub(crate) struct Execution {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
     leased_until: Option<Timestamp>,
     takeovers: u32,
+    /// Whether it has not ended, and this program cannot go on with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unknown_flow: bool,
 }
 
 impl Execution {
-    pub(crate) fn of(row: &ExecutionRow) -> Self {
+    pub(crate) fn of(row: &ExecutionRow, registry: &Registry) -> Self {
         Self {
             execution: row.id.clone(),
             flow: row.flow.clone(),
@@ -62,6 +65,7 @@ impl Execution {
             worker: row.lease.as_ref().map(|lease| lease.worker.clone()),
             leased_until: row.lease.as_ref().map(|lease| lease.until),
             takeovers: row.takeovers,
+            unknown_flow: !row.status.is_terminal() && registry.flow(&row.flow).is_none(),
         }
     }
 }
@@ -87,10 +91,13 @@ pub(crate) struct Gate {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
     expires_at: Option<Timestamp>,
     schema: serde_json::Value,
+    /// Who answered, when the answer is not taken in yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered_by: Option<String>,
 }
 
 impl Gate {
-    pub(crate) fn of(row: &GateRow) -> Self {
+    pub(crate) fn of(row: &GateRow, pending: &[Pending]) -> Self {
         Self {
             address: format!("{}/{}", row.execution, row.frame),
             execution: row.execution.clone(),
@@ -100,6 +107,7 @@ impl Gate {
             opened_at: row.opened_at,
             expires_at: row.expires_at,
             schema: serde_json::from_str(&row.schema).unwrap_or_default(),
+            answered_by: answered_by(row, pending).filter(|_| row.state == GateState::Open).map(Into::into),
         }
     }
 }
@@ -112,12 +120,55 @@ pub(crate) struct Gates {
     pub(crate) more: bool,
 }
 
+/// What somebody said to an execution, and its owner has not taken in yet.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Pending {
+    Answer {
+        frame: String,
+        by: String,
+        #[serde(serialize_with = "instant::exactly")]
+        at: Timestamp,
+    },
+    Cancel {
+        reason: String,
+        by: String,
+        #[serde(serialize_with = "instant::exactly")]
+        at: Timestamp,
+    },
+    Verdict {
+        frame: String,
+        by: String,
+        #[serde(serialize_with = "instant::exactly")]
+        at: Timestamp,
+    },
+    Retry {
+        #[serde(serialize_with = "instant::exactly")]
+        at: Timestamp,
+    },
+}
+
+impl Pending {
+    /// `None` for what a newer runtime knows.
+    pub(crate) fn of(pending: &loom_runtime::Pending) -> Option<Self> {
+        let at = pending.at;
+        Some(match pending.said.clone() {
+            Said::Answer { frame, by, .. } => Self::Answer { frame: frame.to_string(), by, at },
+            Said::Cancel { reason, by } => Self::Cancel { reason, by, at },
+            Said::Verdict { frame, by, .. } => Self::Verdict { frame: frame.to_string(), by, at },
+            Said::Retry => Self::Retry { at },
+            _ => return None,
+        })
+    }
+}
+
 /// Where an execution stands: what `start`, `resume`, `verdict`, `retry` and `cancel` print.
 #[derive(Debug, Serialize)]
 pub(crate) struct Standing<'a> {
     #[serde(flatten)]
     pub(crate) execution: Execution,
     pub(crate) waits: Vec<Wait>,
+    pub(crate) pending: Vec<Pending>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<&'a Outcome>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,13 +2,17 @@
 //! Not how that is told: `render::wait` does it for people, the serialised form is for programs.
 
 use loom_runtime::{
-    Registry, Timestamp,
+    FrameId, Registry, Timestamp,
     kernel::{FrameKind, FrameStatus, State},
-    ports::{GateRow, GateState},
+    ports::GateRow,
 };
 use serde::Serialize;
 
-use crate::{render::frame::in_order, shape::instant};
+use crate::{
+    look::is_asked,
+    render::frame::in_order,
+    shape::{Pending, instant},
+};
 
 /// One thing that an execution waits for.
 #[derive(Clone, Debug, Serialize)]
@@ -48,13 +52,13 @@ pub(crate) enum Wait {
     Step { frame: String, attempt: u32 },
 }
 
-/// What it waits for, in the order of asking; nothing when it has ended.
-pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow]) -> Vec<Wait> {
+/// What it waits for, in the order of asking, and nobody has said yet; nothing when it has ended.
+pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pending: &[Pending]) -> Vec<Wait> {
     if state.status.is_terminal() {
         return Vec::new();
     }
     let mut waits = Vec::new();
-    for gate in gates.iter().filter(|gate| gate.state == GateState::Open) {
+    for gate in gates.iter().filter(|gate| is_asked(gate, pending)) {
         waits.push(Wait::Gate {
             frame: gate.frame.to_string(),
             address: format!("{}/{}", gate.execution, gate.frame),
@@ -62,13 +66,17 @@ pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow]) -> Ve
             schema: serde_json::from_str(&gate.schema).unwrap_or_default(),
         });
     }
+    let is_judged = |id: &FrameId| {
+        let of = |said: &Pending| matches!(said, Pending::Verdict { frame, .. } if *frame == id.as_str());
+        pending.iter().any(of)
+    };
     for (id, known) in in_order(state) {
         let (frame, attempt) = (id.to_string(), known.attempt);
         match (known.status, &known.kind, known.due) {
             (FrameStatus::Open, FrameKind::Timer, Some(due)) => waits.push(Wait::Timer { frame, due }),
             (FrameStatus::Open, FrameKind::Step { .. }, _) => waits.push(Wait::Step { frame, attempt }),
             (FrameStatus::BackingOff, _, Some(due)) => waits.push(Wait::Retry { frame, attempt, due }),
-            (FrameStatus::InDoubt, _, _) => {
+            (FrameStatus::InDoubt, _, _) if !is_judged(id) => {
                 let reason = known.doubt.clone().unwrap_or_default();
                 let step = match &known.kind {
                     FrameKind::Step { step, .. } => registry.step(step),

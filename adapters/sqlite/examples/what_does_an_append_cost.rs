@@ -1,5 +1,6 @@
 //! What does an append cost, beside the bare commit that it cannot do without?
-//! Not a test: run it with `cargo run --release -p loom-durable-sqlite --example what_does_an_append_cost`.
+//! Not a test: run it with `cargo run --release -p loom-durable-sqlite --example what_does_an_append_cost`,
+//! or with the numbers of executions that are to append at once.
 #![allow(clippy::print_stdout, reason = "it prints the comparison")]
 #![allow(clippy::unwrap_used, reason = "a failure ends the measurement")]
 
@@ -26,7 +27,8 @@ async fn main() {
     let directory = tempfile::tempdir_in(".").unwrap();
     let file = |name: &str| directory.path().join(name);
     println!("one event of 200 bytes an append; appends a second, bare and store in turns");
-    for executions in [1, 8, 64] {
+    let asked: Vec<usize> = std::env::args().skip(1).map(|count| count.parse().unwrap()).collect();
+    for executions in if asked.is_empty() { vec![1, 8, 64] } else { asked } {
         let (mut bare, mut store, mut latency) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..ROUNDS {
             bare.push(bare_commits(&file(&format!("bare-{executions}-{round}.db")), executions).await);
@@ -54,7 +56,7 @@ async fn bare_commits(path: &Path, rows: usize) -> f64 {
     let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
     let mut connection = options.disable_statement_logging().connect().await.unwrap();
     let table = "CREATE TABLE events (execution INTEGER, sequence INTEGER, kind TEXT, at INTEGER, schema INTEGER, \
-                 payload TEXT, meta TEXT, PRIMARY KEY (execution, sequence)) STRICT, WITHOUT ROWID";
+                 payload TEXT, meta TEXT, PRIMARY KEY (execution, sequence)) STRICT";
     sqlx::query(table).execute(&mut connection).await.unwrap();
     let insert = format!("INSERT INTO events VALUES {}", vec!["(?,?,?,?,?,?,?)"; rows].join(","));
     let (payload, started) = (payload(), Instant::now());

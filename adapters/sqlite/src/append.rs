@@ -7,20 +7,25 @@ use loom_runtime::{
     kernel::{Digest, ExecutionId, Status, Timestamp},
     ports::{Append, Close, GateChange, GateState, InboxId, StoreError},
 };
-use sqlx::{Row, sqlite::SqliteRow};
+use sqlx::Row;
 
 use crate::{
     claim::AT_ONCE,
-    row::Reader,
+    row,
     script::{EventRow, Script, Transaction, integer},
     writer::Asked,
 };
 
-/// One row per execution asked for that exists; its unconsumed inbox only where somebody closes.
-const HEADS: &str = "SELECT e.id, e.key, e.next, e.worker IS NOT NULL, e.fence, e.takeovers, e.batch, e.content, \
-     CASE WHEN w.value ->> 1 THEN \
-     (SELECT json_group_array(i.id) FROM inbox AS i WHERE i.execution = e.key AND i.consumed = 0) END \
+/// What is known of each execution asked for that exists, its unconsumed inbox only where somebody closes. As
+/// one JSON text: every row of an answer crosses between threads by itself, and costs more than all the rest.
+const HEADS: &str = "SELECT json_group_array(json_array(e.id, e.key, e.next, e.worker IS NOT NULL, e.fence, \
+     e.takeovers, hex(e.batch), hex(e.content), json(CASE WHEN w.value ->> 1 THEN \
+     (SELECT json_group_array(i.id) FROM inbox AS i WHERE i.execution = e.key AND i.consumed = 0) \
+     ELSE '[]' END))) \
      FROM json_each(?) AS w JOIN executions AS e ON e.id = w.value ->> 0;";
+
+/// An item of [`HEADS`].
+type HeadColumns = (String, i64, u64, u8, u64, i64, Digest, Digest, Vec<InboxId>);
 
 /// An append on its way to the writer: its content is digested, its records are shared by every attempt.
 pub(crate) struct Transition {
@@ -78,8 +83,8 @@ struct Head {
     leased: bool,
     fence: u64,
     takeovers: i64,
-    batch: Vec<u8>,
-    content: Vec<u8>,
+    batch: Digest,
+    content: Digest,
     unconsumed: Vec<InboxId>,
     updated_at: Timestamp,
     close: Option<Close>,
@@ -134,24 +139,29 @@ async fn heads(
     let wanted: Vec<_> = wanted.into_iter().collect();
     transaction.script().sql(HEADS).bind(serde_json::json!(wanted).to_string());
     let rows = transaction.fetch().await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, Head::read(row, row.try_get(0)?)))).collect()
+    let found: &str = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
+    let found: Vec<serde_json::Value> =
+        serde_json::from_str(found).map_err(|error| sqlx::Error::Decode(error.into()))?;
+    Ok(found
+        .into_iter()
+        .map(|head| (head[0].as_str().unwrap_or_default().into(), Head::read(head)))
+        .collect())
 }
 
 impl Head {
-    fn read(row: &SqliteRow, execution: &str) -> Result<Self, StoreError> {
-        let read = Reader::new(row, execution);
-        let unconsumed = match read.get::<Option<&str>>(8)? {
-            Some(ids) => serde_json::from_str(ids).map_err(|error| read.corrupt(&error.to_string()))?,
-            None => Vec::new(),
-        };
+    fn read(head: serde_json::Value) -> Result<Self, StoreError> {
+        let execution = head[0].clone();
+        let (_, key, next, leased, fence, takeovers, batch, content, unconsumed): HeadColumns =
+            serde_json::from_value(head)
+                .map_err(|error| row::corrupt(execution.as_str().unwrap_or_default(), &error.to_string()))?;
         Ok(Self {
-            key: read.get(1)?,
-            next: read.count(2)?,
-            leased: read.get(3)?,
-            fence: read.count(4)?,
-            takeovers: read.get(5)?,
-            batch: read.get(6)?,
-            content: read.get(7)?,
+            key,
+            next,
+            leased: leased != 0,
+            fence,
+            takeovers,
+            batch,
+            content,
             unconsumed,
             updated_at: Timestamp::EPOCH,
             close: None,
@@ -162,8 +172,8 @@ impl Head {
     /// Whether it is to be applied (true) or was before (false); the checks in the documented order.
     fn judge(&self, transition: &Transition) -> Result<bool, StoreError> {
         let execution = || transition.execution.clone();
-        if self.batch == transition.batch.bytes() {
-            let same = self.content == transition.content.bytes();
+        if self.batch == transition.batch {
+            let same = self.content == transition.content;
             return if same { Ok(false) } else { Err(StoreError::BatchReused(execution())) };
         }
         if !self.leased || self.fence != transition.fence {
@@ -186,8 +196,7 @@ impl Head {
     /// The head after the transition.
     fn advance(&mut self, transition: &Transition) {
         self.next += transition.events.len() as u64;
-        self.batch = transition.batch.bytes().to_vec();
-        self.content = transition.content.bytes().to_vec();
+        (self.batch, self.content) = (transition.batch, transition.content);
         self.updated_at = transition.at;
         if transition.progress {
             self.takeovers = 0;
@@ -285,5 +294,5 @@ fn write_heads(script: &mut Script, changed: &[&Head]) {
 
 fn bind_head(script: &mut Script, head: &Head) {
     script.bind(head.key).bind(integer(head.next)).bind(head.updated_at.as_micros());
-    script.bind(head.takeovers).bind(head.batch.clone()).bind(head.content.clone());
+    script.bind(head.takeovers).bind(head.batch.bytes().to_vec()).bind(head.content.bytes().to_vec());
 }

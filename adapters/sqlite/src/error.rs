@@ -128,6 +128,11 @@ pub(crate) fn migrate_error(path: PathBuf, waited: Duration, error: MigrateError
             open_error(path, waited, &error)
         }
         MigrateError::VersionMissing(found) => OpenError::NewerSchema { path, found },
+        MigrateError::VersionMismatch(_) => {
+            let reason = "it was written by a build between two releases, whose tables differ; use that build, or \
+                          start with a new file";
+            OpenError::Other { path, reason: reason.into() }
+        }
         other => OpenError::Other { path, reason: other.to_string() },
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 
 /// How long SQLite itself waits for the lock, before the writer asks again. Short: its waits grow to 100 ms,
 /// and between the commits of a busy process the lock is free for far less.
-const LOCK_POLL: Duration = Duration::from_millis(15);
+pub(crate) const LOCK_POLL: Duration = Duration::from_millis(15);
 
 /// How to open a file. The defaults suit most programs.
 #[derive(Clone, Debug)]

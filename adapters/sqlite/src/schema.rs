@@ -13,6 +13,8 @@ pub(crate) const VERSION: i64 = 1;
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
 /// for byte as given. `executions` keeps no log data, so that the row that every append changes stays narrow.
+/// `events` grows at its end, with an index beside it: kept in the order of its key (WITHOUT ROWID), a commit
+/// for 64 executions writes 64 pages instead of a few, which makes it half as fast.
 const TABLES: &str = "
 CREATE TABLE executions (
     key INTEGER PRIMARY KEY,
@@ -47,7 +49,7 @@ CREATE TABLE events (
     payload TEXT NOT NULL,
     meta TEXT NOT NULL,
     PRIMARY KEY (execution, sequence)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

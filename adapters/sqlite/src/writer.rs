@@ -16,7 +16,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     append::{self, Transition},
     claim::{self, Release, Renewal},
-    create, error, post, row,
+    create, error,
+    open::LOCK_POLL,
+    post, row,
     script::Transaction,
 };
 
@@ -142,18 +144,27 @@ impl Writer {
     async fn attempt(&mut self, group: &Group) -> sqlx::Result<Verdicts> {
         let started = Instant::now();
         loop {
+            let patient = |error: &sqlx::Error| error::is_busy(error) && started.elapsed() < self.patience;
             let mut connection = match self.connection.take() {
                 Some(connection) => connection,
-                None => self.options.connect().await?,
+                None => match self.options.connect().await {
+                    Ok(connection) => connection,
+                    Err(error) if patient(&error) => {
+                        tokio::time::sleep(LOCK_POLL).await; // opening does not wait by itself
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
             };
             match group.write(&mut connection).await {
                 Ok(verdicts) => {
                     self.connection = Some(connection);
                     return Ok(verdicts);
                 }
-                // Only taking the lock reports busy, so there is no transaction to end. SQLite itself has
-                // waited for some milliseconds.
-                Err(error) if error::is_busy(&error) && started.elapsed() < self.patience => {
+                // SQLite itself has waited for some milliseconds.
+                Err(error) if patient(&error) => {
+                    // It is taking the lock that reports busy; then there is no transaction to end.
+                    let _ = sqlx::raw_sql("ROLLBACK").execute(&mut connection).await;
                     self.connection = Some(connection);
                 }
                 Err(error) => {

@@ -150,7 +150,7 @@ async fn what_was_written_is_there_after_reopening() {
 }
 
 #[tokio::test]
-async fn commits_are_synced() {
+async fn the_file_keeps_a_write_ahead_log() {
     let path = fresh();
     let store = open(&path).await;
     Owner::create(&store, "a").await;

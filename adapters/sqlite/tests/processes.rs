@@ -8,6 +8,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use fixture::*;
@@ -242,7 +243,7 @@ async fn stream(store: &Sqlite, name: &str) {
 async fn b35_b45_a_killed_writer_leaves_whole_transitions() {
     let path = fresh();
     let (mut appended, mut posted) = (BTreeMap::new(), BTreeMap::<String, Vec<u64>>::new());
-    for round in 0..6_u64 {
+    for round in 0..16_u64 {
         let mut child = spawn(&format!("stream {round}"), &path);
         // Every round ends at another point of the stream.
         for (n, line) in heard(&mut child).enumerate() {
@@ -253,7 +254,9 @@ async fn b35_b45_a_killed_writer_leaves_whole_transitions() {
                 "appended" => drop(appended.insert(name.to_owned(), number)),
                 _ => posted.entry(name.to_owned()).or_default().push(number),
             }
-            if n as u64 == 150 + round * 37 {
+            if n as u64 == 40 + round * 17 {
+                // An acknowledgement comes just after a commit, and some instants later it is in the next one.
+                std::thread::sleep(Duration::from_micros(round * 211));
                 // SIGKILL; what it said until then is still read.
                 child.kill().expect("it runs");
             }
@@ -265,7 +268,7 @@ async fn b35_b45_a_killed_writer_leaves_whole_transitions() {
         }
         store.close().await;
     }
-    assert_eq!(appended.len(), 48);
+    assert!(appended.len() > 100, "{} streams", appended.len());
 }
 
 /// Everything that was acknowledged is there, and rows, gates and inbox are what the events say.

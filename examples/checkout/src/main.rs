@@ -9,5 +9,5 @@ async fn main() -> loom::Result<()> {
     if std::env::args().len() == 1 {
         return checkout::tour::run(&db).await;
     }
-    loom::cli::run(checkout::open(&db).await?).await
+    loom::cli::main(async || checkout::parts(&db).await).await
 }

@@ -1,6 +1,8 @@
 //! SIGKILL at every append and in every step of a checkout, in a real process on a real file; then another
 //! process finishes. Not a simulation: the process that dies is killed by the kernel.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what is wrong by failing")]
+
 mod plug;
 
 use std::{

@@ -140,7 +140,7 @@ macro_rules! events {
 
             fn read(kind: Kind, json: &str) -> Result<Self, InvalidPayload> {
                 Ok(match kind {
-                    $(Kind::$name => Self::$name(serde_json::from_str(json).map_err(|e| InvalidPayload(e.to_string()))?),)*
+                    $(Kind::$name => Self::$name(serde_json::from_str(json)?),)*
                     _ => Self::Reserved(kind, Payload::parse(json)?),
                 })
             }
@@ -261,7 +261,7 @@ pub struct Suspended {
 pub struct Resumed {
     /// The worker that goes on with it.
     pub worker: String,
-    /// Why: `due`, `taken over`, `retried`.
+    /// Why: `unowned`, `taken over`, `woken`, `retried`.
     pub reason: String,
 }
 
@@ -414,7 +414,7 @@ pub struct InDoubt {
     pub frame: FrameId,
     /// The attempt whose outcome is unknown.
     pub attempt: u32,
-    /// How it ended: `crash`, `timeout`, `panic`, `cancelled`, `abandoned`.
+    /// How it ended: `crash`, `timed_out`, `panic`, `cancelled`, `abandoned`, `parked`, or the name of a fault.
     pub reason: String,
 }
 
@@ -437,14 +437,13 @@ impl Envelope {
     /// # Errors
     /// Never for the events of this crate; a foreign `Serialize` inside could fail.
     pub fn encode(&self) -> Result<Record, InvalidPayload> {
-        let failed = |e: serde_json::Error| InvalidPayload(e.to_string());
         Ok(Record {
             sequence: self.sequence,
             kind: self.event.kind().name().into(),
             at: self.at,
             schema: EVENT_SCHEMA,
-            payload: self.event.write().map_err(failed)?,
-            meta: serde_json::to_string(&self.meta).map_err(failed)?,
+            payload: self.event.write()?,
+            meta: serde_json::to_string(&self.meta)?,
         })
     }
 
@@ -462,7 +461,7 @@ impl Envelope {
         }
         let unreadable = |reason: String| UnreadableEvent::Payload { sequence, kind: kind.name(), reason };
         let event = Event::read(kind, &record.payload).map_err(|e| unreadable(e.0))?;
-        let meta = serde_json::from_str(&record.meta).map_err(|e| unreadable(e.to_string()))?;
+        let meta = serde_json::from_str(&record.meta).map_err(|e| unreadable(InvalidPayload::from(e).0))?;
         Ok(Self { execution: execution.clone(), sequence, at: record.at, event, meta })
     }
 }

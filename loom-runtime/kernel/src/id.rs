@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The durable name of one run of one execution: a logical id, and a run number that grows when
 /// the execution continues as new.
 ///
-/// Written `order-7`, and `order-7~2` from the second roll-over on. A logical id is 1 to 200 bytes of
+/// Written `order-7`, then `order-7~1`, `order-7~2` and so on. A logical id is 1 to 200 bytes of
 /// printable ASCII without `/`, `~`, `"` or spaces.
 ///
 /// ```

@@ -115,6 +115,13 @@ impl Journal {
         Ok(sequence)
     }
 
+    /// Notes who is behind the event committed last.
+    pub(crate) fn attribute(&mut self, principal: String) {
+        if let Some(last) = self.tail.last_mut() {
+            last.meta.principal = Some(principal);
+        }
+    }
+
     /// The inbox item is in the log with the events committed so far.
     pub(crate) fn consume(&mut self, item: u64) {
         self.consumed.push(item);

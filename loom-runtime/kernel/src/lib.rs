@@ -19,6 +19,6 @@ pub use id::{ExecutionId, FrameId, InvalidId};
 pub use journal::Batch;
 pub use machine::Machine;
 pub use payload::{Digest, InvalidPayload, Payload};
-pub use report::{Fault, ParkReport, SourceLine};
+pub use report::{Fault, ParkReport, SourceLine, panic_text};
 pub use retry::{Delivery, RetryPolicy};
 pub use time::Timestamp;

@@ -20,10 +20,28 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone)]
 pub struct Payload(Arc<RawValue>);
 
-/// A value that is not JSON, or JSON that is not the value that was asked for.
+/// A value that is not JSON, or JSON that is not the value that was asked for. Names fields and types, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidPayload(pub String);
+
+impl From<serde_json::Error> for InvalidPayload {
+    /// serde quotes what it found; that is taken out: ``invalid type: string "5 lbs", expected u32`` becomes
+    /// `invalid type: string, expected u32`.
+    fn from(error: serde_json::Error) -> Self {
+        let said = error.to_string();
+        let quotes = ["invalid type: ", "invalid value: ", "unknown variant "];
+        let Some(opening) = quotes.into_iter().find(|opening| said.starts_with(opening)) else {
+            return Self(said);
+        };
+        let Some((found, expected)) = said[opening.len()..].rsplit_once(", expected ") else {
+            return Self(said);
+        };
+        let kind = found.split(['"', '`']).next().unwrap_or_default();
+        let opening = if kind.is_empty() { opening.trim_end() } else { opening };
+        Self(format!("{opening}{}, expected {expected}", kind.trim_end()))
+    }
+}
 
 impl Payload {
     /// The canonical JSON of `value`.
@@ -31,7 +49,7 @@ impl Payload {
     /// # Errors
     /// `value` cannot be written as JSON (a map with keys that are not text, say).
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, InvalidPayload> {
-        let value = serde_json::to_value(value).map_err(|e| InvalidPayload(e.to_string()))?;
+        let value = serde_json::to_value(value)?;
         Ok(Self::from_value(&value))
     }
 
@@ -47,7 +65,7 @@ impl Payload {
     /// # Errors
     /// `text` is not one JSON value.
     pub fn parse(text: &str) -> Result<Self, InvalidPayload> {
-        let value: Value = serde_json::from_str(text).map_err(|e| InvalidPayload(e.to_string()))?;
+        let value: Value = serde_json::from_str(text)?;
         Ok(Self::from_value(&value))
     }
 
@@ -61,7 +79,7 @@ impl Payload {
     /// # Errors
     /// The JSON does not have the shape of `T`; the message names the field, never the value's bytes.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, InvalidPayload> {
-        serde_json::from_str(self.as_str()).map_err(|e| InvalidPayload(e.to_string()))
+        Ok(serde_json::from_str(self.as_str())?)
     }
 
     /// The canonical text.
@@ -246,6 +264,34 @@ mod tests {
         let b = Payload::encode(&json!({"a": {"c": null, "d": [1, 2]}, "b": 1})).unwrap();
         assert_eq!(a, b);
         assert_eq!(a.digest(), b.digest());
+    }
+
+    #[test]
+    fn errors_name_types_and_fields_never_values() {
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code, reason = "only read")]
+        struct Order {
+            qty: u32,
+            kind: Kind,
+        }
+        #[derive(Debug, Deserialize)]
+        enum Kind {
+            Tea,
+        }
+        let wrong = [
+            json!({"qty": "secret, expected", "kind": "Tea"}),
+            json!({"qty": -4711, "kind": "Tea"}),
+            json!({"qty": 1, "kind": "secret"}),
+        ];
+        for value in wrong {
+            let error = Payload::from_value(&value).decode::<Order>().unwrap_err().0;
+            assert!(!error.contains("secret") && !error.contains("4711"), "{error}");
+            assert!(error.contains("expected"), "{error}");
+        }
+        let missing = Payload::from_value(&json!({})).decode::<Order>().unwrap_err().0;
+        assert!(missing.contains("missing field `qty`"), "{missing}");
+        let error = Payload::from_value(&json!("five")).decode::<u32>().unwrap_err().0;
+        assert!(error.starts_with("invalid type: string, expected u32"), "{error}");
     }
 
     #[test]

@@ -94,15 +94,17 @@ impl Fault {
     pub const fn help(self) -> &'static str {
         match self {
             Self::Divergence => {
-                "restore the order of durable calls that wrote this log, or guard new ones with `ctx.changed(..)`"
+                "if the code changed, let a build that agrees with the log finish it; if not, something that is not recorded feeds it (a clock, randomness, the order of a HashMap): take it from `ctx.now()`, `ctx.random()` or `ctx.decide(..)`"
             }
             Self::StepIdReused => {
-                "give one of the two calls its own `.id(\"…\")`, or `.memo()` to ask for the first outcome again"
+                "give each call its own `.id(\"…\")`; in a loop, a `.key(..)` that differs from turn to turn; or `.memo()` to ask for the first outcome again"
             }
             Self::ForeignWake => {
                 "a flow may only wait for `ctx` calls: move clocks, sleeps, channels to other tasks and I/O into a step"
             }
-            Self::Stuck => "the future it waits for will never be ready: wait for a `ctx` call",
+            Self::Stuck => {
+                "it awaits something that is no `ctx` call (a timer of the async runtime, a spawned task, a channel, I/O): move that into a step, or use `ctx.sleep(..)`"
+            }
             Self::OutsidePass => {
                 "await `ctx` calls in the flow itself; do not hand them to spawned tasks or other threads"
             }
@@ -219,4 +221,10 @@ impl fmt::Display for ParkReport {
         }
         write!(f, "\n  help: {}", self.help)
     }
+}
+
+/// What a panic said, if it said it in words.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "(no message)".into())
 }

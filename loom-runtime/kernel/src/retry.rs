@@ -23,8 +23,9 @@ pub struct RetryPolicy {
     pub factor: u32,
 }
 
-/// How a step gives its result to the world, and so what must be on disk before its body starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How a step gives its result to the world, and so what must be on disk before its body starts. Ordered from the
+/// freest to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// Changes nothing outside: may run at any time, any number of times.

@@ -5,11 +5,13 @@ use std::{fmt, str::FromStr};
 
 use kernel::{ExecutionId, FrameId, FrameStatus, InvalidId, Payload, Status, machine::Verdict};
 
-use super::App;
+use super::{
+    App,
+    gate_place::{self, Place},
+};
 use crate::{
-    FlowDescriptor, GateDescriptor, PartDescriptor,
     inbox_item::{Answer, Cancel, Item, VerdictItem},
-    ports::{GateState, Posted, StoreError},
+    ports::{GateRow, GateState, Posted, StoreError},
 };
 
 /// The address of a gate: `execution/frame`, as lists print it.
@@ -34,6 +36,18 @@ pub enum AnswerError {
         execution: ExecutionId,
         /// The gate asked for.
         frame: FrameId,
+        /// The gates that are open.
+        open: String,
+    },
+    /// The gate is in a loop, and the address names another number of repetitions.
+    #[error("gate `{frame}` of `{execution}` is asked in {loops} loop(s): name the repetition, as in `{execution}/{example}`; open gates: {open}", example = repeated(.frame, *.loops))]
+    Repetition {
+        /// The execution.
+        execution: ExecutionId,
+        /// The gate asked for.
+        frame: FrameId,
+        /// In how many loops it is.
+        loops: usize,
         /// The gates that are open.
         open: String,
     },
@@ -119,34 +133,28 @@ impl App {
                 return Err(StoreError::Terminal { execution: execution.clone(), status: row.status }.into());
             }
             None => {
-                let flow = self.registry().flow(&row.flow);
-                let Some(declared) = flow.and_then(|flow| declared_gate(flow, frame)) else {
-                    let open: Vec<_> = gates.iter().filter(|gate| gate.state == GateState::Open).collect();
-                    let open = open.iter().map(|gate| gate.frame.as_str()).collect::<Vec<_>>().join(", ");
-                    let open = if open.is_empty() { "none".to_owned() } else { open };
-                    return Err(AnswerError::UnknownGate {
-                        execution: execution.clone(),
-                        frame: frame.clone(),
-                        open,
-                    });
-                };
-                (declared.schema)().as_value().clone()
+                let place = self.registry().flow(&row.flow).map(|flow| gate_place::find(flow, frame));
+                let (execution, frame) = (execution.clone(), frame.clone());
+                match place {
+                    Some(Place::Gate(declared)) => (declared.schema)().as_value().clone(),
+                    Some(Place::Repeated(loops)) => {
+                        let open = open_of(&gates);
+                        return Err(AnswerError::Repetition { execution, frame, loops, open });
+                    }
+                    Some(Place::Unknown) | None => {
+                        let open = open_of(&gates);
+                        return Err(AnswerError::UnknownGate { execution, frame, open });
+                    }
+                }
             }
         };
         fits(&schema, &answer).map_err(|reason| AnswerError::Invalid { reason })?;
-        if answer.len() > self.engine.limits.payload {
-            let reason =
-                format!("it has {} bytes, the limit is {}", answer.len(), self.engine.limits.payload);
-            return Err(AnswerError::Invalid { reason });
-        }
+        self.engine.limits.check_given(&answer).map_err(|reason| AnswerError::Invalid { reason })?;
         let item = Item::Answer(Answer { frame: frame.clone(), answer, by: by.into() });
         let key = format!("gate:{frame}");
         match self.post(execution, item, Some(key)).await {
             Ok(Posted::Accepted(_) | Posted::Duplicate { same: true }) => Ok(()),
             Ok(Posted::Duplicate { same: false }) => Err(AnswerError::AlreadyAnswered(gate.clone())),
-            Err(StoreError::Terminal { .. }) if gates.iter().any(|gate| gate.frame == *frame) => {
-                Err(AnswerError::AlreadyAnswered(gate.clone()))
-            }
             Err(error) => Err(error.into()),
         }
     }
@@ -178,8 +186,7 @@ impl App {
         let doubtful = |status| status == FrameStatus::InDoubt;
         let Some(known) = state.frames.get(frame).filter(|known| doubtful(known.status)) else {
             let in_doubt = state.frames.iter().filter(|(_, known)| doubtful(known.status));
-            let in_doubt = in_doubt.map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ");
-            let in_doubt = if in_doubt.is_empty() { "none".to_owned() } else { in_doubt };
+            let in_doubt = listed(in_doubt.map(|(id, _)| id.as_str()));
             return Err(ControlError::NotInDoubt {
                 execution: execution.clone(),
                 frame: frame.clone(),
@@ -241,28 +248,27 @@ pub(super) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), St
         .iter_errors(&value)
         .map(|error| {
             let at = error.instance_path().to_string();
+            let error = error.masked(); // names what is wrong with a value, and not the value
             if at.is_empty() { error.to_string() } else { format!("{error} (at {at})") }
         })
         .collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
-/// The gate that a frame's id names, in a flow or one of its parts.
-fn declared_gate(flow: &FlowDescriptor, frame: &FrameId) -> Option<&'static GateDescriptor> {
-    let last = frame.as_str().rsplit('/').next().unwrap_or_default();
-    let name = last.split('#').next().unwrap_or_default();
-    let mut seen: Vec<&PartDescriptor> = Vec::new();
-    let mut parts: Vec<_> = flow.parts.to_vec();
-    let mut found = flow.gates.iter().find(|gate| gate.name == name);
-    while let (None, Some(part)) = (found, parts.pop()) {
-        if seen.iter().any(|known| std::ptr::eq(*known, part)) {
-            continue;
-        }
-        seen.push(part);
-        found = part.gates.iter().find(|gate| gate.name == name);
-        parts.extend(part.parts);
-    }
-    found
+/// The frame with a repetition for every loop.
+fn repeated(frame: &FrameId, loops: usize) -> String {
+    let base = frame.as_str().rsplit_once('#').map_or(frame.as_str(), |(base, _)| base);
+    if loops == 0 { base.into() } else { format!("{base}#{}", vec!["0"; loops].join(".")) }
+}
+
+/// The open ones among these gates, for a message.
+fn open_of(gates: &[GateRow]) -> String {
+    listed(gates.iter().filter(|gate| gate.state == GateState::Open).map(|gate| gate.frame.as_str()))
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
 impl FromStr for GateAddress {

@@ -3,7 +3,9 @@
 
 mod answer;
 mod builder;
+mod gate_place;
 mod handle;
+mod pending;
 mod project;
 mod start;
 mod watch;
@@ -15,6 +17,7 @@ use kernel::{Envelope, ExecutionId, State};
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub use builder::{AppBuilder, BuildError};
 pub use handle::{ExecutionError, Handle};
+pub use pending::{Pending, Said};
 pub use project::ProjectError;
 pub use start::{Start, StartDynamic, StartError};
 pub use watch::Events;
@@ -55,6 +58,11 @@ impl App {
     /// The flows, steps and other items of this program.
     pub fn registry(&self) -> &Registry {
         &self.engine.registry
+    }
+
+    /// The name under which this program holds leases: another one with every start.
+    pub fn worker(&self) -> &str {
+        &self.engine.worker
     }
 
     /// Takes up whatever is due, from now on and in the background: abandoned executions, fired timers, answered

@@ -171,10 +171,7 @@ async fn start(
         return Err(StartError::UnknownFlow { flow: flow.into(), known });
     }
     let fresh = uuid::Uuid::now_v7();
-    if input.len() > engine.limits.payload {
-        let reason = format!("it has {} bytes, the limit is {}", input.len(), engine.limits.payload);
-        return Err(StartError::Input { flow: flow.into(), reason });
-    }
+    engine.limits.check_given(&input).map_err(|reason| StartError::Input { flow: flow.into(), reason })?;
     let id: ExecutionId = id.unwrap_or_else(|| fresh.to_string()).parse()?;
     match place {
         Place::Worker => engine.boot(),
@@ -195,12 +192,13 @@ async fn start(
     let record = envelope.encode().map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
     let batch = Digest::of(fresh.as_bytes());
     let here = place != Place::Elsewhere && engine.has_room();
-    let claim = here.then(|| (engine.worker.clone(), engine.lease_end()));
+    let until = engine.lease_end();
+    let claim = here.then(|| (engine.worker.clone(), until));
     let claimed = claim.is_some();
     let new = NewExecution { id: id.clone(), flow: flow.into(), input: digest, record, batch, claim };
     match engine.store.create(new).await? {
         Created::New { fence } if claimed => {
-            engine.drive(id.clone(), fence, Origin::Created(Box::new(envelope)))
+            engine.drive(id.clone(), fence, until, Origin::Created(Box::new(envelope)))
         }
         Created::New { .. } => engine.poke(),
         Created::Exists(row) if row.flow != flow => {

@@ -4,7 +4,7 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
-use kernel::{EffectError, Payload, machine::AttemptEnd};
+use kernel::{EffectError, Payload, machine::AttemptEnd, panic_text};
 
 use crate::{StepDescriptor, step::StepEnv};
 
@@ -14,13 +14,16 @@ pub(super) async fn run(
     env: StepEnv,
     timeout: Option<Duration>,
 ) -> AttemptEnd {
-    let body = AssertUnwindSafe((step.invoke)(input, env.clone())).catch_unwind();
-    tokio::select! {
-        biased;
-        ended = body => ended.unwrap_or_else(|panic| AttemptEnd::Lost(format!("panic: {}", said(panic.as_ref())))),
-        limit = over(timeout) => AttemptEnd::Stopped(timed_out(limit)),
-        window = silent(step.heartbeat, &env) => AttemptEnd::Stopped(timed_out(window)),
-    }
+    // The net is around everything: a body that is dropped at its limit may panic too.
+    let attempt = AssertUnwindSafe(async {
+        tokio::select! {
+            biased;
+            ended = (step.invoke)(input, env.clone()) => ended,
+            limit = over(timeout) => AttemptEnd::Stopped(timed_out(limit)),
+            window = silent(step.heartbeat, &env) => AttemptEnd::Stopped(timed_out(window)),
+        }
+    });
+    attempt.catch_unwind().await.unwrap_or_else(|panic| AttemptEnd::Panicked(panic_text(panic.as_ref())))
 }
 
 async fn over(limit: Option<Duration>) -> Duration {
@@ -45,10 +48,4 @@ async fn silent(window: Option<Duration>, env: &StepEnv) -> Duration {
 
 fn timed_out(after: Duration) -> EffectError {
     EffectError::TimedOut { after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX) }
-}
-
-/// What a panic said, if it said it in words.
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "(no message)".into())
 }

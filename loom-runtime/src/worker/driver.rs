@@ -1,10 +1,15 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use kernel::{
-    Batch, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, Machine, ParkReport, Status,
+    Batch, Cancelled, Delivery, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, ParkReport,
+    Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
 use tokio::{
@@ -16,12 +21,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     attempt,
-    engine::{Engine, Progress},
+    engine::Engine,
+    locals::{Lease, Local, Progress},
+    transition,
 };
 use crate::{
     Ctx,
     inbox_item::Item,
-    ports::{Append, Claimed, Close, GateChange, GateState, InboxId, InboxItem, StoreError, TakeUp},
+    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp},
     step::StepEnv,
 };
 
@@ -95,8 +102,11 @@ pub(super) struct Driver {
     publish: watch::Sender<Progress>,
     running: HashMap<FrameId, Running>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
+    lease: Lease,
     /// The newest inbox item that was read.
     seen: InboxId,
+    /// Since when events wait for company.
+    lagging: Option<Instant>,
     drain: Option<Instant>,
 }
 
@@ -104,13 +114,14 @@ impl Driver {
     pub(super) fn new(
         engine: Arc<Engine>,
         execution: ExecutionId,
-        fence: u64,
-        nudges: mpsc::UnboundedSender<Nudge>,
+        local: &Local,
         told: mpsc::UnboundedReceiver<Nudge>,
         publish: watch::Sender<Progress>,
     ) -> Self {
+        let (fence, nudges, lease) = (local.fence, local.nudges.clone(), local.lease.clone());
         let (running, ended) = (HashMap::new(), mpsc::unbounded_channel());
-        Self { engine, execution, fence, nudges, told, publish, running, ended, seen: 0, drain: None }
+        let (seen, lagging, drain) = (0, None, None);
+        Self { engine, execution, fence, nudges, told, publish, running, ended, lease, seen, lagging, drain }
     }
 
     /// Runs until the execution lets go, or this is no longer its owner. Answers whether the execution has ended.
@@ -135,17 +146,17 @@ impl Driver {
     async fn own(&mut self, origin: Origin) -> Result<Status, Gone> {
         let mut machine = match self.revive(origin).await? {
             Ok(machine) => machine,
-            Err((next, report)) => {
-                let now = self.engine.clock.now();
-                let batch = Batch::parking(&self.execution, self.fence, next, report, now);
-                while !self.append(&batch, &[]).await? {
-                    self.skip_inbox().await?;
-                }
-                return Ok(Status::Parked);
-            }
+            Err((next, report)) => return self.close_unread(next, report).await,
         };
         self.read_inbox(&mut machine).await?;
         loop {
+            // What it was told comes before what it would begin.
+            while let Ok(nudge) = self.told.try_recv() {
+                self.heed(&mut machine, nudge).await?;
+            }
+            if self.drain.is_some() {
+                machine.hold();
+            }
             if let Some(status) = self.obey(&mut machine).await? {
                 return Ok(status);
             }
@@ -157,6 +168,26 @@ impl Driver {
                 continue;
             }
             self.wait(&mut machine).await?;
+        }
+    }
+
+    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it. What else is in its inbox is
+    /// left to the next owner.
+    async fn close_unread(&mut self, next: u64, report: ParkReport) -> Result<Status, Gone> {
+        let mut status = Status::Parked;
+        let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
+        loop {
+            for waiting in self.pending().await? {
+                if let (Some(Input::Cancel { reason, by, item }), Some(closing)) =
+                    (Item::read(&waiting), batch.events.last_mut())
+                {
+                    closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
+                    (status, batch.consumed) = (Status::Cancelled, vec![item]);
+                }
+            }
+            if self.append(&batch, &BTreeMap::new()).await? {
+                return Ok(status);
+            }
         }
     }
 
@@ -256,8 +287,8 @@ impl Driver {
         while let Some(command) = machine.next_command() {
             match command {
                 Command::Append(batch) => {
-                    let changes = gate_changes(machine, &batch);
-                    match self.append(&batch, &changes).await? {
+                    self.lagging = None;
+                    match self.append(&batch, &machine.state().frames).await? {
                         true => {
                             self.offer(machine, Input::Written);
                             self.publish_progress(machine, &batch);
@@ -268,7 +299,7 @@ impl Driver {
                         }
                     }
                 }
-                Command::Invoke(invoke) => self.invoke(machine, invoke)?,
+                Command::Invoke(invoke) => self.invoke(machine, invoke).await?,
                 Command::Revoke { frame, attempt } => {
                     if let Some(running) = self.running.get(&frame).filter(|r| r.attempt == attempt) {
                         running.cancel.cancel();
@@ -280,16 +311,15 @@ impl Driver {
         Ok(None)
     }
 
-    fn invoke(&mut self, machine: &mut Machine, invoke: Invoke) -> Result<(), Gone> {
+    async fn invoke(&mut self, machine: &mut Machine, invoke: Invoke) -> Result<(), Gone> {
         let Some(step) = self.engine.registry.step(&invoke.step) else {
             let message = format!("step `{}` is not registered in this program", invoke.step);
             let report = ParkReport::new(Fault::MissingStep, message).frame(&invoke.frame);
             self.offer(machine, Input::Fault(report));
             return Ok(());
         };
-        // The last look before an effect that must not happen twice.
-        if invoke.delivery == Delivery::AtMostOnce && self.engine.clock.now() >= self.engine.leased_until() {
-            return Err(Gone::Lost("the lease ran out before an at-most-once step".into()));
+        if invoke.delivery == Delivery::AtMostOnce {
+            self.secure_lease().await?;
         }
         let cancel = CancellationToken::new();
         let (frame, attempt) = (invoke.frame.clone(), invoke.attempt);
@@ -303,7 +333,9 @@ impl Driver {
             cancel.clone(),
         );
         let (ended, of) = (self.ended.0.clone(), frame.clone());
+        let over = cancel.clone().drop_guard();
         let task = tokio::spawn(async move {
+            let _over = over; // what the step left running is told that nobody waits any more
             let end = attempt::run(step, invoke.input, env, timeout).await;
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
@@ -312,22 +344,38 @@ impl Driver {
         Ok(())
     }
 
+    /// The last look before an effect that must not happen twice: a lease that ran out unnoticed is renewed first.
+    async fn secure_lease(&mut self) -> Result<(), Gone> {
+        while self.engine.clock.now() >= self.lease.end() {
+            match self.engine.renew().await {
+                Ok(held) if held.get(&self.execution) == Some(&self.fence) => {}
+                Ok(_) => return Err(Gone::Lost("the lease ran out before an at-most-once step".into())),
+                Err(error) => self.pause(&error).await?,
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the next thing to happen, and offers it together with everything else that has.
     async fn wait(&mut self, machine: &mut Machine) -> Result<(), Gone> {
         let now = self.engine.clock.now();
         let due = machine.next_due().map(|at| at.since(now));
-        let lag = machine.lags().then_some(self.engine.options.lag);
+        let lag = self.engine.options.lag;
+        self.lagging = machine.lags().then(|| self.lagging.unwrap_or_else(Instant::now));
+        let flush_at = self.lagging.map(|since| since + lag);
         tokio::select! {
             biased;
             Some(nudge) = self.told.recv() => self.heed(machine, nudge).await?,
             Some(ended) = self.ended.1.recv() => {
                 self.take_end(machine, ended);
-                while let Ok(ended) = self.ended.1.try_recv() {
-                    self.take_end(machine, ended);
-                }
+                self.take_ends(machine);
             }
-            () = after(due) => drop(self.offer(machine, Input::Tick)),
-            () = after(lag) => machine.flush(),
+            () = after(due) => {
+                // What was accepted before an expiry wins over it.
+                self.read_inbox(machine).await?;
+                self.offer(machine, Input::Tick);
+            }
+            () = until(flush_at) => machine.flush(),
             () = until(self.drain) => return Err(self.hand_back(machine).await?),
         }
         Ok(())
@@ -338,12 +386,16 @@ impl Driver {
             Nudge::Inbox => self.read_inbox(machine).await?,
             Nudge::Alarm => drop(self.offer(machine, Input::Alarm)),
             Nudge::Lost => return Err(Gone::Lost("the lease has another owner".into())),
-            Nudge::Drain(until) => {
-                machine.hold();
-                self.drain = Some(until);
-            }
+            Nudge::Drain(until) => self.drain = Some(until),
         }
         Ok(())
+    }
+
+    /// Takes the ends of attempts that are there.
+    fn take_ends(&mut self, machine: &mut Machine) {
+        while let Ok(ended) = self.ended.1.try_recv() {
+            self.take_end(machine, ended);
+        }
     }
 
     fn take_end(&mut self, machine: &mut Machine, (frame, attempt, end): Ended) {
@@ -368,11 +420,6 @@ impl Driver {
         }
     }
 
-    /// Leaves what is in the inbox to the next owner.
-    async fn skip_inbox(&mut self) -> Result<(), Gone> {
-        self.pending().await.map(drop)
-    }
-
     async fn read_inbox(&mut self, machine: &mut Machine) -> Result<(), Gone> {
         for item in self.pending().await? {
             match Item::read(&item) {
@@ -386,8 +433,13 @@ impl Driver {
     }
 
     /// Appends, for as long as it takes. Answers whether it was accepted; if not, the inbox has moved.
-    async fn append(&mut self, batch: &Batch, gates: &[GateChange]) -> Result<bool, Gone> {
-        let append = self.transition(batch, gates).map_err(Gone::Lost)?;
+    async fn append(&mut self, batch: &Batch, frames: &BTreeMap<FrameId, Frame>) -> Result<bool, Gone> {
+        let now = self.engine.clock.now();
+        let append = transition::of(batch, frames, &self.execution, self.fence, self.seen, now);
+        let append = append.map_err(|e| Gone::Lost(e.to_string()))?;
+        if let Some(at) = append.close.as_ref().and_then(|close| close.wake_at) {
+            self.engine.wakes.add(at);
+        }
         loop {
             match self.engine.store.append(&append).await {
                 Ok(()) => return Ok(true),
@@ -397,56 +449,28 @@ impl Driver {
         }
     }
 
-    fn transition(&self, batch: &Batch, gates: &[GateChange]) -> Result<Append, String> {
-        let records: Result<Vec<_>, _> = batch.events.iter().map(Envelope::encode).collect();
-        let closing = batch.closes.then(|| batch.events.last()).flatten();
-        let close = closing.map(|envelope| {
-            let (status, wake_at) = match &envelope.event {
-                Event::ExecutionSuspended(e) => (Status::Suspended, e.wake_at),
-                Event::ExecutionCompleted(_) => (Status::Completed, None),
-                Event::ExecutionFailed(_) => (Status::Failed, None),
-                Event::ExecutionCancelled(_) => (Status::Cancelled, None),
-                _ => (Status::Parked, None),
-            };
-            Close { status, wake_at, seen: self.seen }
-        });
-        if let Some(at) = close.as_ref().and_then(|close| close.wake_at) {
-            self.engine.wakes.add(at);
-        }
-        let mut gates = gates.to_vec();
-        if close.as_ref().is_some_and(|close| close.status.is_terminal()) {
-            gates.push(GateChange::AbandonAll);
-        }
-        Ok(Append {
-            execution: self.execution.clone(),
-            expected_next: batch.first,
-            fence: self.fence,
-            batch: batch.id,
-            records: records.map_err(|e| e.to_string())?,
-            at: self.engine.clock.now(),
-            progress: batch.progress,
-            gates,
-            consumed: batch.consumed.clone(),
-            close,
-        })
-    }
-
     /// A store that cannot be reached is asked again, with the same words; any other refusal ends this owner.
     async fn pause(&mut self, error: &StoreError) -> Result<(), Gone> {
         if !matches!(error, StoreError::Unavailable(_)) {
             return Err(Gone::Lost(error.to_string()));
         }
         tracing::warn!(execution = %self.execution, %error, "trying again");
-        let lost = async {
-            while let Some(nudge) = self.told.recv().await {
-                if matches!(nudge, Nudge::Lost | Nudge::Drain(_)) {
-                    return;
-                }
+        let mut kept = Vec::new();
+        let again = Instant::now() + Duration::from_millis(200);
+        while let Ok(Some(nudge)) = tokio::time::timeout_at(again, self.told.recv()).await {
+            match nudge {
+                Nudge::Lost => return Err(Gone::Lost(error.to_string())),
+                Nudge::Drain(until) => self.drain = Some(until),
+                // To be heeded once the store is there.
+                Nudge::Inbox | Nudge::Alarm => kept.push(nudge),
             }
-        };
-        tokio::select! {
-            () = lost => Err(Gone::Lost(error.to_string())),
-            () = tokio::time::sleep(Duration::from_millis(200)) => Ok(()),
+        }
+        for nudge in kept {
+            let _ = self.nudges.send(nudge); // to this very driver
+        }
+        match self.drain {
+            Some(until) if Instant::now() >= until => Err(Gone::Lost(error.to_string())),
+            _ => Ok(()),
         }
     }
 
@@ -469,15 +493,19 @@ impl Driver {
     }
 
     async fn hand_back(&mut self, machine: &mut Machine) -> Result<Gone, Gone> {
+        // The next owner makes these attempts again, maybe at once: not beside them.
+        let cut: Vec<_> = self.running.drain().map(|(_, running)| running).collect();
+        cut.iter().for_each(Running::cut);
+        let deadline = Instant::now() + TIDYING;
+        for mut running in cut {
+            let _ = tokio::time::timeout_at(deadline, &mut running.task).await;
+        }
+        // What ended before it was cut is an outcome like any other.
+        self.take_ends(machine);
         self.offer(machine, Input::HandBack);
         if let Some(status) = self.obey(machine).await? {
             tracing::debug!(execution = %self.execution, %status, "let go while draining");
             return Ok(Gone::HandedBack);
-        }
-        // The next owner makes these attempts again, maybe at once: not beside them.
-        for (_, mut running) in self.running.drain() {
-            running.cut();
-            let _ = tokio::time::timeout(TIDYING, &mut running.task).await;
         }
         if let Err(error) = self.engine.store.release(&self.execution, self.fence).await {
             tracing::warn!(execution = %self.execution, %error, "not released: it is due when the lease has run out");
@@ -488,28 +516,6 @@ impl Driver {
     fn offer(&self, machine: &mut Machine, input: Input) -> Offered {
         machine.offer(input, self.engine.clock.now())
     }
-}
-
-/// What a batch changes in the index of gates.
-fn gate_changes(machine: &Machine, batch: &Batch) -> Vec<GateChange> {
-    let closed = |frame: &FrameId, state| GateChange::Closed { frame: frame.clone(), state };
-    let is_gate = |frame: &FrameId| {
-        let known = machine.state().frames.get(frame);
-        known.is_some_and(|known| matches!(known.kind, FrameKind::Gate { .. }))
-    };
-    let change = |envelope: &Envelope| match &envelope.event {
-        Event::GateOpened(e) => Some(GateChange::Opened {
-            frame: e.frame.clone(),
-            gate: e.gate.clone(),
-            schema: e.schema.as_str().to_owned(),
-            expires_at: e.expires_at,
-        }),
-        Event::GateAnswered(e) => Some(closed(&e.frame, GateState::Answered)),
-        Event::GateExpired(e) => Some(closed(&e.frame, GateState::Expired)),
-        Event::StepAbandoned(e) if is_gate(&e.frame) => Some(closed(&e.frame, GateState::Abandoned)),
-        _ => None,
-    };
-    batch.events.iter().filter_map(change).collect()
 }
 
 async fn after(wait: Option<Duration>) {

@@ -1,22 +1,23 @@
-//! What the drivers of one worker share, and the two loops that keep it going: heartbeat and claim.
+//! What the drivers of one worker share, and the loops that keep it going: heartbeat, inboxes, claims.
 //! Not the host's API: that is [`crate::App`].
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
 
-use kernel::{Digest, ExecutionId, Fingerprints, Outcome, Status, Timestamp};
+use kernel::{Digest, Envelope, Event, ExecutionId, Fault, Fingerprints, Status, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     WorkerOptions,
     driver::{Driver, Nudge, Origin},
+    locals::{Lease, Local, Locals, Progress},
     wakes::Wakes,
 };
 use crate::{
@@ -24,32 +25,28 @@ use crate::{
     clock::Clock,
     code,
     inbox_item::Item,
-    ports::{ClaimRequest, ListFilter, Store, WorkerId},
+    ports::{ClaimRequest, ListFilter, Store, StoreError, WorkerId},
 };
 
-/// How far a driver is: what a handle in the same process watches.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Progress {
-    /// Events that are durable.
-    pub(crate) next: u64,
-    /// Set when the driver has let go.
-    pub(crate) left: Option<Status>,
-    /// How it ended, when it has.
-    pub(crate) outcome: Option<Outcome>,
+/// How long a shutdown may wait at most: for ever, to all intents.
+const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
+
+/// A driver's place among the others; given up however the driver ends, by a panic too.
+struct Seat {
+    engine: Arc<Engine>,
+    execution: ExecutionId,
+    fence: u64,
+    /// Whether the execution has ended: then nothing of it is due.
+    ended: bool,
 }
 
-/// A driver in this process.
-#[derive(Clone)]
-pub(crate) struct Local {
-    pub(crate) fence: u64,
-    pub(super) nudges: mpsc::UnboundedSender<Nudge>,
-    pub(crate) progress: watch::Receiver<Progress>,
-}
-
-impl Local {
-    /// A driver that is gone needs no telling.
-    fn tell(&self, nudge: Nudge) {
-        let _ = self.nudges.send(nudge);
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let taken = self.engine.locals.leave(&self.execution, self.fence);
+        // What was let go may be due again already, and a place may have been waited for.
+        if !self.ended || taken >= self.engine.options.running {
+            self.engine.poke.notify_one();
+        }
     }
 }
 
@@ -63,13 +60,13 @@ pub(crate) struct Engine {
     pub(crate) worker: WorkerId,
     codes: HashMap<&'static str, Fingerprints>,
     program: Digest,
-    locals: Mutex<HashMap<ExecutionId, Local>>,
-    lease_until: AtomicI64,
+    locals: Locals,
+    /// Until when every lease holds that this worker has renewed.
+    renewed_until: AtomicI64,
     pub(super) wakes: Wakes,
     poke: Notify,
     beating: AtomicBool,
     booted: AtomicBool,
-    draining: AtomicBool,
     drivers: TaskTracker,
     stop: CancellationToken,
 }
@@ -83,7 +80,7 @@ impl Engine {
         options: WorkerOptions,
         clock: Clock,
     ) -> Arc<Self> {
-        let codes = registry.flows().map(|flow| (flow.name, code::of(flow))).collect();
+        let codes = registry.flows().map(|flow| (flow.name, code::of(flow, &registry))).collect();
         let program = code::of_program(&registry);
         Arc::new(Self {
             store,
@@ -95,13 +92,12 @@ impl Engine {
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
             codes,
             program,
-            locals: Mutex::default(),
-            lease_until: AtomicI64::new(i64::MIN),
+            locals: Locals::default(),
+            renewed_until: AtomicI64::new(i64::MIN),
             wakes: Wakes::default(),
             poke: Notify::new(),
             beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
-            draining: AtomicBool::new(false),
             drivers: TaskTracker::new(),
             stop: CancellationToken::new(),
         })
@@ -126,9 +122,10 @@ impl Engine {
         if self.beating.swap(true, Ordering::AcqRel) || self.is_draining() {
             return;
         }
-        self.extend_lease();
-        let heart = self.clone();
+        self.renewed_until.store(self.lease_end().as_micros(), Ordering::Release);
+        let (heart, inboxes) = (self.clone(), self.clone());
         tokio::spawn(async move { heart.stop.clone().run_until_cancelled(heart.heartbeat()).await });
+        tokio::spawn(async move { inboxes.stop.clone().run_until_cancelled(inboxes.inbox_loop()).await });
     }
 
     /// A lease that begins now ends then.
@@ -136,32 +133,23 @@ impl Engine {
         self.clock.now().plus(self.options.lease)
     }
 
-    /// Until when this worker's leases hold.
-    pub(super) fn leased_until(&self) -> Timestamp {
-        Timestamp::from_micros(self.lease_until.load(Ordering::Acquire))
-    }
-
-    fn extend_lease(&self) {
-        self.lease_until.store(self.lease_end().as_micros(), Ordering::Release);
-    }
-
     pub(crate) fn local(&self, execution: &ExecutionId) -> Option<Local> {
-        self.locals().get(execution).cloned()
+        self.locals.get(execution)
     }
 
     fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
+        self.locals.is_draining()
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.locals().len() < self.options.running && !self.is_draining()
+        self.locals.len() < self.options.running && !self.is_draining()
     }
 
     /// Something came for an execution: its driver here reads it, or the claim loop looks for it.
     pub(crate) fn arrived(&self, execution: &ExecutionId) {
-        match self.local(execution) {
-            Some(local) if local.nudges.send(Nudge::Inbox).is_ok() => {}
-            _ => self.poke.notify_one(),
+        let told = self.local(execution).is_some_and(|local| local.tell(Nudge::Inbox));
+        if !told {
+            self.poke.notify_one();
         }
     }
 
@@ -170,25 +158,23 @@ impl Engine {
         self.poke.notify_one();
     }
 
-    /// Runs an execution that this worker owns.
-    pub(crate) fn drive(self: &Arc<Self>, execution: ExecutionId, fence: u64, origin: Origin) {
-        let (nudges, inbox) = mpsc::unbounded_channel();
+    /// Runs an execution that this worker owns until `until`, unless it renews that.
+    pub(crate) fn drive(
+        self: &Arc<Self>,
+        execution: ExecutionId,
+        fence: u64,
+        until: Timestamp,
+        origin: Origin,
+    ) {
+        let (nudges, told) = mpsc::unbounded_channel();
         let (publish, progress) = watch::channel(Progress::default());
-        self.locals().insert(execution.clone(), Local { fence, nudges: nudges.clone(), progress });
-        let driver = Driver::new(self.clone(), execution.clone(), fence, nudges, inbox, publish);
-        let engine = self.clone();
+        let local = Local { fence, nudges, progress, lease: Lease::until(until) };
+        let driver = Driver::new(self.clone(), execution.clone(), &local, told, publish);
+        self.locals.seat(execution.clone(), local);
+        let seat = Seat { engine: self.clone(), execution, fence, ended: false };
         self.drivers.spawn(async move {
-            let ended = driver.run(origin).await;
-            let mut locals = engine.locals();
-            let was_full = locals.len() >= engine.options.running;
-            if locals.get(&execution).is_some_and(|local| local.fence == fence) {
-                locals.remove(&execution);
-            }
-            drop(locals);
-            // What was let go may be due again already, and a place may have been waited for.
-            if !ended || was_full {
-                engine.poke.notify_one();
-            }
+            let mut seat = seat; // the whole of it, and not the field alone
+            seat.ended = driver.run(origin).await;
         });
     }
 
@@ -196,16 +182,42 @@ impl Engine {
         self: &Arc<Self>,
         limit: usize,
         execution: Option<ExecutionId>,
-    ) -> Result<usize, crate::ports::StoreError> {
+    ) -> Result<usize, StoreError> {
+        // After a sleep of the whole machine this worker's own executions look abandoned: it must not take them over
+        // beside their drivers.
+        if self.clock.now().as_micros() >= self.renewed_until.load(Ordering::Acquire) {
+            self.renew_and_tell().await?;
+        }
         let now = self.clock.now();
         let flows = Some(self.registry.flows().map(|flow| flow.name.to_owned()).collect());
         let (worker, until) = (self.worker.clone(), now.plus(self.options.lease));
         let claimed = self.store.claim(&ClaimRequest { worker, now, until, limit, execution, flows }).await?;
         let count = claimed.len();
         for claim in claimed {
-            self.drive(claim.row.id.clone(), claim.fence, Origin::Claimed(Box::new(claim)));
+            self.drive(claim.row.id.clone(), claim.fence, until, Origin::Claimed(Box::new(claim)));
         }
         Ok(count)
+    }
+
+    /// Renews this worker's leases; answers which it has, with their fences.
+    pub(super) async fn renew(&self) -> Result<HashMap<ExecutionId, u64>, StoreError> {
+        let until = self.lease_end();
+        let held = self.store.renew(&self.worker, until).await?.into_iter().collect();
+        self.locals.extend(&held, until);
+        self.renewed_until.fetch_max(until.as_micros(), Ordering::AcqRel);
+        Ok(held)
+    }
+
+    /// Renews, and tells the drivers whose execution has gone to somebody else.
+    async fn renew_and_tell(&self) -> Result<HashMap<ExecutionId, u64>, StoreError> {
+        // What is claimed while the store answers is not in the answer, and not lost.
+        let before = self.locals.all();
+        let held = self.renew().await?;
+        let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
+        lost.for_each(|(_, local)| {
+            local.tell(Nudge::Lost);
+        });
+        Ok(held)
     }
 
     async fn heartbeat(self: Arc<Self>) {
@@ -213,18 +225,8 @@ impl Engine {
         let mut undriven = HashMap::new();
         loop {
             tokio::time::sleep(self.options.lease / 3).await;
-            let until = self.lease_end();
-            // What is claimed while the store answers is not in the answer, and not lost.
-            let before: Vec<_> =
-                self.locals().iter().map(|(id, local)| (id.clone(), local.clone())).collect();
-            match self.store.renew(&self.worker, until).await {
-                Ok(held) => {
-                    self.lease_until.store(until.as_micros(), Ordering::Release);
-                    let held: HashMap<_, _> = held.into_iter().collect();
-                    let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
-                    lost.for_each(|(_, local)| local.tell(Nudge::Lost));
-                    undriven = self.give_up_undriven(held, &undriven).await;
-                }
+            match self.renew_and_tell().await {
+                Ok(held) => undriven = self.give_up_undriven(held, &undriven).await,
                 Err(error) => tracing::warn!(%error, "leases not renewed"),
             }
         }
@@ -250,27 +252,19 @@ impl Engine {
     }
 
     async fn claim_loop(self: Arc<Self>) {
-        self.retry_parked().await;
-        let mut inboxes_read = tokio::time::Instant::now();
+        let mut parked_seen = false;
         loop {
-            let room = self.options.running.saturating_sub(self.locals().len()).min(256);
+            if !parked_seen {
+                let seen = self.retry_parked().await;
+                parked_seen =
+                    seen.inspect_err(|error| tracing::warn!(%error, "parked ones not seen")).is_ok();
+            }
+            let room = self.options.running.saturating_sub(self.locals.len()).min(256);
             let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
             match claimed {
                 Ok(count) if count == room && room > 0 => continue,
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "nothing claimed"),
-            }
-            // What arrives in this process is told at once; only other processes' posts are looked for.
-            if inboxes_read.elapsed() >= self.options.poll && !self.locals().is_empty() {
-                inboxes_read = tokio::time::Instant::now();
-                match self.store.inbox_waiting(&self.worker).await {
-                    Ok(waiting) => waiting.iter().for_each(|execution| {
-                        if let Some(local) = self.local(execution) {
-                            local.tell(Nudge::Inbox);
-                        }
-                    }),
-                    Err(error) => tracing::warn!(%error, "inboxes not read"),
-                }
             }
             let now = self.clock.now();
             let next = self.wakes.next(now).map_or(Duration::MAX, |at| at.since(now));
@@ -278,38 +272,52 @@ impl Engine {
         }
     }
 
-    /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
-    /// verdict are left alone.
-    async fn retry_parked(&self) {
-        let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
-        let Ok(parked) = self.store.list(&filter).await else { return };
-        for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
-            let in_doubt = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.is_ok_and(|last| {
-                last.first().is_some_and(|record| record.payload.contains("\"fault\":\"in_doubt\""))
-            });
-            if in_doubt {
+    /// What arrives in this process is told at once; only other processes' posts are looked for.
+    async fn inbox_loop(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(self.options.poll).await;
+            if self.locals.len() == 0 {
                 continue;
             }
-            let key = format!("retry:{}", self.program);
-            if let Err(error) =
-                self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await
-            {
-                tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again");
+            match self.store.inbox_waiting(&self.worker).await {
+                Ok(waiting) => waiting.iter().filter_map(|id| self.local(id)).for_each(|local| {
+                    local.tell(Nudge::Inbox);
+                }),
+                Err(error) => tracing::warn!(%error, "inboxes not read"),
             }
         }
     }
 
+    /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
+    /// verdict are left alone, and those that kill whoever tries: a person says when.
+    async fn retry_parked(&self) -> Result<(), StoreError> {
+        let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
+        let parked = self.store.list(&filter).await?;
+        for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
+            let last = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.unwrap_or_default();
+            let last = last.first().and_then(|record| Envelope::decode(&row.id, record).ok());
+            if let Some(Event::ExecutionParked(parked)) = last.map(|envelope| envelope.event)
+                && matches!(parked.report.fault, Fault::InDoubt | Fault::Poisoned)
+            {
+                continue;
+            }
+            let key = format!("retry:{}", self.program);
+            match self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await {
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again")
+                }
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.
     pub(crate) async fn shut_down(&self, grace: Duration) {
-        self.draining.store(true, Ordering::Release);
-        let until = tokio::time::Instant::now() + grace;
-        self.locals().values().for_each(|local| local.tell(Nudge::Drain(until)));
+        self.locals.drain(tokio::time::Instant::now() + grace.min(LONGEST_GRACE));
         self.drivers.close();
         self.drivers.wait().await;
         self.stop.cancel();
-    }
-
-    fn locals(&self) -> MutexGuard<'_, HashMap<ExecutionId, Local>> {
-        self.locals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

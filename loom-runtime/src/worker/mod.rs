@@ -4,10 +4,13 @@
 mod attempt;
 mod driver;
 mod engine;
+mod locals;
+mod transition;
 mod wakes;
 
 pub(crate) use driver::Origin;
 pub(crate) use engine::Engine;
+pub(crate) use locals::Progress;
 
 use std::time::Duration;
 

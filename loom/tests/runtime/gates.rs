@@ -80,6 +80,16 @@ async fn asking_while_running(ctx: Ctx, turns: u32) -> Result<u32, AskError> {
     sum
 }
 
+#[flow(part)]
+async fn approval(ctx: Ctx) -> Result<bool, AskError> {
+    Ok(ctx.suspend::<bool>("approve").await?)
+}
+
+#[flow]
+async fn asking_in_a_part(ctx: Ctx) -> Result<bool, AskError> {
+    Ok(ctx.part("pay", approval()).await? && ctx.part("ship", approval()).await?)
+}
+
 #[flow]
 async fn changing_its_mind(ctx: Ctx) -> Result<bool, AskError> {
     let answered = select! {
@@ -92,7 +102,7 @@ async fn changing_its_mind(ctx: Ctx) -> Result<bool, AskError> {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [asking, asking_for_a_while, asking_twice, asking_often, asking_while_running, changing_its_mind],
+        flows: [asking, asking_for_a_while, asking_twice, asking_often, asking_while_running, asking_in_a_part, changing_its_mind],
         steps: [note, held]
     )
 }
@@ -257,9 +267,27 @@ on_both! {
                 tokio::time::sleep(millis(2)).await;
             };
             assert_eq!(open.len(), 1, "the earlier ones are closed: {open:?}");
+            let forgotten = handle.resume("turn", &turn, "ada").await.unwrap_err();
+            assert!(matches!(forgotten, AnswerError::Repetition { loops: 1, .. }), "{forgotten}");
+            assert!(forgotten.to_string().contains("`ask/turn#0`; open gates: turn#"), "{forgotten}");
+            for nowhere in ["x/turn#0", "turn#0.1.2", "turns#0"] {
+                assert!(handle.resume(nowhere, &turn, "ada").await.is_err(), "{nowhere}");
+            }
             handle.resume(&format!("turn#{turn}"), &turn, "ada").await.unwrap();
         }
         assert_eq!(handle.result().await.unwrap(), 15);
+    }
+
+    async fn a_gate_in_a_part_has_an_address_before_and_after_it_is_open(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(asking_in_a_part()).id("ask").await.unwrap();
+        handle.resume("ship/approve", &true, "ada").await.unwrap();
+        let wrong = handle.resume("pay/approve", "yes", "ada").await.unwrap_err();
+        assert!(matches!(wrong, AnswerError::Invalid { .. }), "{wrong}");
+        handle.until(&[Status::Suspended]).await.unwrap();
+        assert_eq!(app.gates(None).await.unwrap()[0].frame.as_str(), "pay/approve");
+        handle.resume("pay/approve", &true, "ada").await.unwrap();
+        assert!(handle.result().await.unwrap());
     }
 
     /// Early, timely, repeated and refused answers from another program, to executions that run all the while.

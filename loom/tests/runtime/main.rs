@@ -1,5 +1,6 @@
 //! The runtime, case by case, on every store: what it promises to users, and the failures of other engines.
 //! Not the kernel's own cases (`loom-runtime/kernel/tests`), nor those that need a real process (`tests/processes`).
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod support;
 
@@ -8,15 +9,16 @@ mod cancels;
 mod checks;
 mod decisions;
 mod events;
-//mod faults;
+mod faults;
 mod gates;
-//mod owners;
+mod owners;
 mod projections;
 mod retries;
 mod shutdowns;
 mod sizes;
 mod starts;
-//mod stores;
+mod stores;
 mod streams;
 mod timers;
+mod verdicts;
 mod wiring;

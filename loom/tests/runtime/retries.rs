@@ -216,11 +216,11 @@ on_both! {
     }
 
     async fn b34_a_lively_attempt_outlives_lease_and_silence_limit(rig: Rig) {
-        // 60 beats, 25 ms apart: longer than the lease twice over, never silent for 150 ms.
+        // 90 beats, 25 ms apart: longer than the lease twice over, never silent for 150 ms.
         let worker = rig.app(all()).await;
         worker.work();
         let app = rig.app(all()).await;
-        let handle = app.start(listening(60)).id("lively").await.unwrap();
+        let handle = app.start(listening(90)).id("lively").await.unwrap();
         let result = handle.result().await.unwrap();
         let told = told(&app, handle.id()).await;
         assert_eq!(count(&told, "EXECUTION_RESUMED"), 0, "{told:?}");

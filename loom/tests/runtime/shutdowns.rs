@@ -89,6 +89,28 @@ on_both! {
         assert_eq!(row.takeovers, 0, "handing back is no crash");
     }
 
+    async fn what_is_started_while_a_program_goes_down_is_handed_back(rig: Rig) {
+        let tap = Tap::default();
+        let worker = loom::WorkerOptions { lease: Duration::from_secs(3600), ..Default::default() };
+        let first = rig.builder(all(), &tap).await.worker(worker).build().unwrap();
+        // The start is on its way to the store when the program goes down.
+        tap.freeze(true);
+        let starting = tokio::spawn({
+            let first = first.clone();
+            async move { first.start(shortly()).id("run").await.map(drop) }
+        });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        first.shutdown(Duration::ZERO).await;
+        tap.freeze(false);
+        starting.await.unwrap().unwrap();
+        // Its step would wait at the door for ever.
+        until(|| async { first.row(&id("run")).await.unwrap().lease.is_none() }).await;
+        rig.world.open("short");
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<shortly>(&id("run")).result().await.unwrap(), 3);
+    }
+
     async fn a_program_that_is_down_starts_nothing(rig: Rig) {
         let first = app(&rig).await;
         first.work();

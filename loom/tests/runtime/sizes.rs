@@ -54,6 +54,40 @@ async fn returning(_ctx: Ctx, bytes: usize) -> Result<String, SizeError> {
     Ok("x".repeat(bytes))
 }
 
+#[flow]
+async fn failing(_ctx: Ctx, bytes: usize) -> Result<(), SizeError> {
+    Err(SizeError::Wordy("x".repeat(bytes)))
+}
+
+#[flow]
+async fn feeding_text(ctx: Ctx, text: String) -> Result<usize, SizeError> {
+    ctx.run(consume(text)).await
+}
+
+#[flow]
+async fn deciding(ctx: Ctx, bytes: usize) -> Result<usize, SizeError> {
+    Ok(ctx.decide("text", move || "x".repeat(bytes)).await.len())
+}
+
+#[flow]
+async fn asking(ctx: Ctx) -> Result<String, SizeError> {
+    Ok(ctx.suspend::<String>("text").await?)
+}
+
+/// How often each wide flow was polled, by its width.
+static POLLS: std::sync::Mutex<std::collections::BTreeMap<u32, u32>> =
+    std::sync::Mutex::new(std::collections::BTreeMap::new());
+
+/// Passes polls on, and counts them.
+async fn counted<T>(branches: u32, inner: impl Future<Output = T>) -> T {
+    let mut inner = std::pin::pin!(inner);
+    std::future::poll_fn(move |context| {
+        *POLLS.lock().unwrap().entry(branches).or_default() += 1;
+        inner.as_mut().poll(context)
+    })
+    .await
+}
+
 #[step]
 async fn double(n: u32) -> Result<u32, SizeError> {
     Ok(n * 2)
@@ -61,7 +95,7 @@ async fn double(n: u32) -> Result<u32, SizeError> {
 
 #[flow]
 async fn wide(ctx: Ctx, branches: u32) -> Result<u32, SizeError> {
-    let all = try_join_all((0..branches).map(|n| ctx.run(double(n)).key(n))).await?;
+    let all = counted(branches, try_join_all((0..branches).map(|n| ctx.run(double(n)).key(n)))).await?;
     Ok(all.into_iter().sum())
 }
 
@@ -83,7 +117,7 @@ async fn coping(ctx: Ctx, bytes: usize) -> Result<bool, SizeError> {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [producing, complaining, feeding, returning, wide, lengthy, coping],
+        flows: [producing, complaining, feeding, feeding_text, returning, failing, deciding, asking, wide, lengthy, coping],
         steps: [produce, complain, consume, double]
     )
 }
@@ -126,15 +160,38 @@ on_both! {
         assert_eq!(rig.world.count("consume"), 0, "refused before it ran");
         assert_eq!(too_large(app.start(complaining(200)).await.unwrap().result().await), named("complain", "failure", 100));
         assert_eq!(too_large(app.start(returning(2_000)).await.unwrap().result().await), named("returning", "outcome", 1_000));
+        let failed = app.start(failing(200)).await.unwrap();
+        assert_eq!(too_large(failed.result().await), named("failing", "failure", 100));
+        for handle in [failed.id(), app.start(returning(2_000)).id("again").await.unwrap().id()] {
+            app.until(handle, &[]).await.unwrap();
+            loom::replay_check(&all(), &crate::support::log(&app, handle).await).unwrap();
+        }
+        // Where nobody could be told of a failure, it is a fault.
+        let report = match app.start(deciding(2_000)).await.unwrap().result().await {
+            Err(ExecutionError::Parked(report)) => report.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert!(report.contains("a decision is 2002 bytes, over the limit of 1000"), "{report}");
+        let refused = app.start(feeding_text("x".repeat(2_000))).id("input").await.err().unwrap();
+        assert!(refused.to_string().contains("2002 bytes, the limit is 1000"), "{refused}");
+        assert!(app.row(&crate::support::id("input")).await.is_err(), "nothing was written");
+        let asked = app.start(asking()).await.unwrap();
+        let refused = asked.resume("text", &"x".repeat(2_000), "ada").await.unwrap_err();
+        assert!(refused.to_string().contains("2002 bytes, the limit is 1000"), "{refused}");
+        asked.resume("text", "short", "ada").await.unwrap();
+        assert_eq!(asked.result().await.unwrap(), "short");
         assert_eq!(app.start(producing(900)).await.unwrap().result().await.unwrap(), 900);
     }
 
-    async fn b89_a_thousand_results_in_one_turn(rig: Rig) {
+    async fn b89_b92_a_thousand_results_in_one_turn_take_a_poll_each(rig: Rig) {
         let app = rig.app(all()).await;
-        let handle = app.start(wide(1_000)).id("wide").await.unwrap();
-        assert_eq!(handle.result().await.unwrap(), 999_000);
+        let width = if rig.file().is_some() { 1_001 } else { 1_000 }; // polls are counted by width
+        let handle = app.start(wide(width)).id("wide").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), width * (width - 1));
+        let polls = POLLS.lock().unwrap()[&width];
+        assert!(polls <= 3 * width, "{polls} polls");
         let told = told(&app, handle.id()).await;
-        assert_eq!(count(&told, "STEP_COMPLETED"), 1_000);
+        assert_eq!(count(&told, "STEP_COMPLETED"), width as usize);
     }
 }
 

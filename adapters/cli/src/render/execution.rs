@@ -15,7 +15,7 @@ use super::{
     text::{PAYLOAD, indent, shorten},
     wait,
 };
-use crate::waits::Wait;
+use crate::{shape::Pending, waits::Wait};
 
 /// What a renderer knows of its reader.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +26,16 @@ pub(crate) struct Reader<'a> {
 }
 
 /// Where it stands, after it was worked on.
-pub(crate) fn standing(row: &ExecutionRow, state: &State, waits: &[Wait], reader: Reader<'_>) -> String {
+pub(crate) fn standing(
+    row: &ExecutionRow,
+    state: &State,
+    waits: &[Wait],
+    pending: &[Pending],
+    reader: Reader<'_>,
+) -> String {
     let Reader { program, now, paint } = reader;
     let (id, status) = (row.id.as_str(), paint.status(row.status));
+    let told = indent(&wait::pending(pending, program), 2);
     match (row.status, &state.outcome) {
         (_, Some(Outcome::Completed(value))) => {
             format!("{id} {status}: {}\n", shorten(value.as_str(), 10 * PAYLOAD))
@@ -42,21 +49,33 @@ pub(crate) fn standing(row: &ExecutionRow, state: &State, waits: &[Wait], reader
             }
             let verdicts: Vec<_> =
                 waits.iter().filter(|wait| matches!(wait, Wait::Verdict { .. })).cloned().collect();
-            if verdicts.is_empty() {
-                text.push_str(&format!("  then:  {}\n", command(&[program, "retry", id])));
+            if verdicts.is_empty() && pending.is_empty() {
+                text.push_str(&format!("  then:  {}\n", command(&[program, "retry"], &[id], &[])));
             }
             text.push_str(&indent(&wait::waits(&verdicts, id, program, now), 2));
-            text
+            text + &told
         }
         (Status::Running, _) => match &row.lease {
-            Some(lease) => format!("{id} {status}, by worker {}\n", lease.worker),
-            None => {
-                format!("{id} {status}: the next worker takes it up\n  {}\n", command(&[program, "worker"]))
-            }
+            Some(lease) => format!("{id} {status}, by worker {}\n{told}", lease.worker),
+            None => format!(
+                "{id} {status}: the next worker takes it up\n  {}\n",
+                command(&[program, "worker"], &[], &[])
+            ),
         },
-        _ if waits.is_empty() => format!("{id} {status}\n"),
-        _ => format!("{id} {status}, it waits for\n{}", indent(&wait::waits(waits, id, program, now), 2)),
+        _ if waits.is_empty() => format!("{id} {status}\n{told}"),
+        _ => {
+            let waits = indent(&wait::waits(waits, id, program, now), 2);
+            format!("{id} {status}, it waits for\n{waits}{told}")
+        }
     }
+}
+
+/// That this program cannot go on with an execution, and what has become of what was asked.
+pub(crate) fn missing_flow(flow: &str, done: &str) -> String {
+    format!(
+        "this program has no flow `{flow}`: {done}; a program that has it goes on. If it was renamed: \
+         #[flow(name = \"{flow}\")]"
+    )
 }
 
 /// A report, line by line.
@@ -77,10 +96,13 @@ pub(crate) fn parked(report: &ParkReport) -> String {
 }
 
 /// The head of an execution: names and instants.
-pub(crate) fn head(row: &ExecutionRow, state: &State, reader: Reader<'_>) -> String {
+pub(crate) fn head(row: &ExecutionRow, state: &State, lacks_flow: bool, reader: Reader<'_>) -> String {
     let Reader { now, paint, .. } = reader;
     let mut text = format!("{}  {}  {}\n", paint.bold(row.id.as_str()), row.flow, paint.status(row.status));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10}{value}\n"));
+    if lacks_flow {
+        line("flow", missing_flow(&row.flow, "only shown here"));
+    }
     line("started", with_distance(row.created_at, now));
     line("changed", with_distance(row.updated_at, now));
     if let Some(at) = row.wake_at {
@@ -96,7 +118,14 @@ pub(crate) fn head(row: &ExecutionRow, state: &State, reader: Reader<'_>) -> Str
     line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
     match &state.outcome {
         Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),
-        Some(Outcome::Failed(failed)) => line("error", failure(failed)),
+        Some(Outcome::Failed(failed)) => {
+            line("error", failure(failed));
+            // A variant without fields is its code, and nothing more.
+            let fields = failed.error.as_ref().filter(|error| !error.as_str().starts_with('"'));
+            if let Some(fields) = fields {
+                line("fields", shorten(fields.as_str(), 2 * PAYLOAD));
+            }
+        }
         Some(Outcome::Cancelled { reason, by }) => line("cancelled", format!("by {by}: {reason}")),
         None => {}
     }

@@ -143,6 +143,21 @@ fn quoted(label: &str) -> String {
     text
 }
 
+/// What a branch asks. A `match` on a durable call is named after that: `match manager`, not its code again.
+fn question(label: &str, arms: &[Arm], before: Option<&Shape>) -> String {
+    let calls = |method: &str| label.contains(&format!(".{method}"));
+    let id = match before {
+        Some(Shape::Gate { id, .. }) if calls("suspend") => id,
+        Some(Shape::Step { id, .. }) if calls("run(") => id,
+        Some(Shape::Decision { id, .. }) if calls("decide") => id,
+        Some(Shape::Part { id, .. }) if calls("part(") => id,
+        _ => return label.to_owned(),
+    };
+    // An `if` says what of it matters.
+    let is_match = !arms.iter().any(|arm| matches!(arm.label, "then" | "else"));
+    if is_match { format!("match {id}") } else { label.to_owned() }
+}
+
 struct Builder {
     graph: Graph,
     group: Option<String>,
@@ -174,8 +189,10 @@ impl Builder {
         mut from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
+        let mut before = None;
         for node in nodes {
-            from = self.one(node, parts, from, returned);
+            from = self.one(node, before, parts, from, returned);
+            before = Some(node);
         }
         from
     }
@@ -183,6 +200,7 @@ impl Builder {
     fn one(
         &mut self,
         node: &Shape,
+        before: Option<&Shape>,
         parts: &[&'static PartDescriptor],
         from: Vec<From>,
         returned: &mut Vec<From>,
@@ -206,7 +224,7 @@ impl Builder {
                 vec![(head, Some("done".into()))]
             }
             Shape::Branch { label, line, arms } => {
-                let head = self.node(Kind::Branch, label, Some(line), from);
+                let head = self.node(Kind::Branch, &question(label, arms, before), Some(line), from);
                 let mut out = self.arms(&head, arms, parts, returned);
                 // An `if` without `else`, or a `let … else`, lists one arm: the other goes straight on.
                 if let [only] = arms {
@@ -314,6 +332,19 @@ mod tests {
         fingerprint: 0,
         run: |_, _| unreachable!("only drawn"),
     };
+
+    #[test]
+    fn a_match_on_a_durable_call_is_named_after_it() {
+        let gate = Shape::Gate { id: "manager", line: 1 };
+        let arms = [Arm { label: "Ok(yes)", body: &[] }, Arm { label: "Err(_)", body: &[] }];
+        let asked = |label, arms: &[Arm], before| question(label, arms, before);
+        let code = "ctx.suspend::<Approval>(\"manager\").timeou…";
+        assert_eq!(asked(code, &arms, Some(&gate)), "match manager");
+        assert_eq!(asked("order.kind", &arms, Some(&gate)), "order.kind");
+        assert_eq!(asked(code, &arms, None), code);
+        let arms = [Arm { label: "then", body: &[] }];
+        assert_eq!(asked("let Ok(_) = ctx.suspend", &arms, Some(&gate)), "let Ok(_) = ctx.suspend");
+    }
 
     #[test]
     fn a_part_that_calls_itself_is_drawn_once() {

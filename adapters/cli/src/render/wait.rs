@@ -9,7 +9,7 @@ use super::{
     shell::{answer, command},
     text::shorten,
 };
-use crate::waits::Wait;
+use crate::{shape::Pending, waits::Wait};
 
 /// One block of lines per wait.
 pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timestamp) -> String {
@@ -28,26 +28,47 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
             }
             Wait::Timer { frame, due } => {
                 line(format!("timer {frame}, due {}", with_distance(*due, now)));
-                line(format!("  a worker goes on with it then: {}", command(&[program, "worker"])));
+                line(format!("  a worker goes on with it then: {}", command(&[program, "worker"], &[], &[])));
             }
             Wait::Retry { frame, attempt, due } => {
                 line(format!("attempt {} of {frame}, due {}", attempt + 1, with_distance(*due, now)));
-                line(format!("  a worker makes it then: {}", command(&[program, "worker"])));
+                line(format!("  a worker makes it then: {}", command(&[program, "worker"], &[], &[])));
             }
             Wait::Verdict { frame, attempt, reason, schema } => {
                 line(format!("a verdict on {frame}: nobody knows how attempt {attempt} ended ({reason})"));
                 let result = schema.as_ref().map_or(serde_json::Value::Null, sample).to_string();
-                for (label, verdict) in [
-                    ("it happened", &["done", "--result", &result][..]),
-                    ("it did not ", &["again"][..]),
-                    ("give it up ", &["give-up"][..]),
+                for (label, verdict, options) in [
+                    ("it happened", "done", &["--result", &result][..]),
+                    ("it did not ", "again", &[]),
+                    ("give it up ", "give-up", &[]),
                 ] {
-                    let words = [&[program, "verdict", execution, frame.as_str()][..], verdict].concat();
-                    line(format!("  {label}  {}", command(&words)));
+                    let what = [execution, frame.as_str(), verdict];
+                    line(format!("  {label}  {}", command(&[program, "verdict"], &what, options)));
                 }
             }
             Wait::Step { frame, attempt } => line(format!("step {frame}, attempt {attempt}")),
         }
+    }
+    text
+}
+
+/// What was said and is not taken in yet, and who takes it in.
+pub(crate) fn pending(pending: &[Pending], program: &str) -> String {
+    let mut text = String::new();
+    for said in pending {
+        text.push_str(&match said {
+            Pending::Answer { frame, by, .. } => {
+                format!("gate {frame}: answered by {by}, not taken in yet\n")
+            }
+            Pending::Cancel { reason, by, .. } => format!("cancelled by {by}, not taken in yet: {reason}\n"),
+            Pending::Verdict { frame, by, .. } => {
+                format!("a verdict on {frame}: given by {by}, not taken in yet\n")
+            }
+            Pending::Retry { .. } => "to be tried again, not taken in yet\n".to_owned(),
+        });
+    }
+    if !pending.is_empty() {
+        text.push_str(&format!("  a worker takes it in: {}\n", command(&[program, "worker"], &[], &[])));
     }
     text
 }

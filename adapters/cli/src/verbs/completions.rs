@@ -3,14 +3,14 @@
 
 use clap::CommandFactory as _;
 
-use super::Verbs;
+use super::Program;
 use crate::{
     args::{Cli, Completions},
     error::CliError,
     exit::Exit,
 };
 
-impl Verbs<'_> {
+impl Program<'_> {
     pub(super) fn completions(&mut self, args: Completions) -> Result<Exit, CliError> {
         let path = std::path::Path::new(&self.console.program);
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("app").to_owned();

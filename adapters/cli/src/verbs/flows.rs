@@ -4,10 +4,7 @@
 use loom_runtime::{FlowDescriptor, Node, RetryPolicy, StepDescriptor, kernel::Delivery};
 use serde_json::{Value, json};
 
-use super::{
-    Verbs,
-    schema::{gates, parts},
-};
+use super::{Program, reader};
 use crate::{
     error::CliError,
     exit::Exit,
@@ -19,16 +16,16 @@ use crate::{
     },
 };
 
-impl Verbs<'_> {
+impl Program<'_> {
     pub(super) fn flows(&mut self) -> Result<Exit, CliError> {
-        let registry = self.app.registry();
+        let registry = self.registry;
         if self.json {
             let flows: Vec<_> = registry.flows().map(flow_json).collect();
             let steps: Vec<_> = registry.steps().map(step_json).collect();
             self.print_json(&json!({"flows": flows, "steps": steps}))?;
             return Ok(Exit::Done);
         }
-        let paint = self.reader().paint;
+        let paint = reader(self.console).paint;
         let mut text = String::new();
         for flow in registry.flows() {
             text.push_str(&format!("{}  {}\n", paint.bold(flow.name), paint.dim(&flow.location.to_string())));
@@ -40,10 +37,10 @@ impl Verbs<'_> {
             line("doc", first_line(flow.doc).to_owned());
             line("input", shorten(&hint((flow.input)().as_value()), 100));
             line("steps", steps(flow).join(", "));
-            for gate in gates(flow) {
+            for gate in flow.all_gates() {
                 line("gate", format!("{} {}", gate.name, shorten(&hint((gate.schema)().as_value()), 80)));
             }
-            line("parts", parts(flow).iter().map(|part| part.name).collect::<Vec<_>>().join(", "));
+            line("parts", flow.all_parts().iter().map(|part| part.name).collect::<Vec<_>>().join(", "));
             line(
                 "effects",
                 flow.effects.map(|effects| format!(" {}", effects.join(", "))).unwrap_or_default(),
@@ -74,7 +71,8 @@ impl Verbs<'_> {
 }
 
 fn flow_json(flow: &FlowDescriptor) -> Value {
-    let gates: Vec<_> = gates(flow)
+    let gates: Vec<_> = flow
+        .all_gates()
         .iter()
         .map(|gate| json!({"name": gate.name, "schema": (gate.schema)().as_value()}))
         .collect();
@@ -84,7 +82,7 @@ fn flow_json(flow: &FlowDescriptor) -> Value {
         "location": flow.location.to_string(),
         "steps": steps(flow),
         "gates": gates,
-        "parts": parts(flow).iter().map(|part| part.name).collect::<Vec<_>>(),
+        "parts": flow.all_parts().iter().map(|part| part.name).collect::<Vec<_>>(),
     });
     if let Some(effects) = flow.effects {
         json["effects"] = json!(effects);
@@ -128,7 +126,7 @@ fn attempts(retry: &RetryPolicy) -> String {
 fn steps(flow: &FlowDescriptor) -> Vec<&'static str> {
     let mut found = Vec::new();
     add_steps(flow.graph, &mut found);
-    for part in parts(flow) {
+    for part in flow.all_parts() {
         add_steps(part.graph, &mut found);
     }
     found

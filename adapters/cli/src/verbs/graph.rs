@@ -1,12 +1,12 @@
 //! `graph`: the static graph of a flow, as a Mermaid flowchart or as nodes and edges.
 //! Not drawn here: whatever shows Mermaid draws it.
 
-use super::Verbs;
+use super::{Program, flow};
 use crate::{args, error::CliError, exit::Exit, render::graph::Graph};
 
-impl Verbs<'_> {
+impl Program<'_> {
     pub(super) fn graph(&mut self, args: args::Graph) -> Result<Exit, CliError> {
-        let graph = Graph::of(self.flow(&args.flow)?);
+        let graph = Graph::of(flow(self.registry, &args.flow)?);
         if self.json {
             self.print_json(&graph)?;
         } else {

@@ -3,14 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use loom_runtime::{Status, ports::ListFilter};
+use loom_runtime::{
+    App, Status,
+    ports::{GateRow, ListFilter},
+};
 
 use super::{Verbs, unknown};
 use crate::{
     args::List,
     error::CliError,
     exit::Exit,
+    look::{is_asked, pending},
     render::{
+        execution::missing_flow,
         instant::{distance, instant, with_distance},
         paint::Paint,
         schema::hint,
@@ -39,7 +44,7 @@ impl Verbs<'_> {
         let more = args.limit > 0 && rows.len() > args.limit;
         rows.truncate(if args.limit == 0 { usize::MAX } else { args.limit });
         if self.json {
-            let executions = rows.iter().map(Execution::of).collect();
+            let executions = rows.iter().map(|row| Execution::of(row, self.app.registry())).collect();
             self.print_json(&Executions { executions, more })?;
             return Ok(Exit::Done);
         }
@@ -49,7 +54,7 @@ impl Verbs<'_> {
             let wakes = row.wake_at.map(|at| distance(at, now)).unwrap_or_default();
             table.row([
                 row.id.to_string(),
-                row.flow.clone(),
+                if self.lacks_flow(row) { format!("{} (not here)", row.flow) } else { row.flow.clone() },
                 paint.status(row.status),
                 row.next.to_string(),
                 instant(row.created_at),
@@ -58,13 +63,21 @@ impl Verbs<'_> {
             ]);
         }
         if table.is_empty() {
-            self.console.say("no executions");
+            let any = ListFilter { limit: 1, ..ListFilter::default() };
+            let empty = self.app.list(&any).await?.is_empty();
+            self.console.say(if empty { "no executions: the store is empty" } else { "no executions" });
             return Ok(Exit::Done);
         }
         let text = table.render(self.console.width);
         self.console.print(&text);
+        let missing: BTreeSet<_> =
+            rows.iter().filter(|row| self.lacks_flow(row)).map(|row| &row.flow).collect();
+        for flow in missing {
+            self.console.say(&missing_flow(flow, "only listed here"));
+        }
         if let (true, Some(last)) = (more, rows.last()) {
-            self.console.say(&format!("there are more: --after {}, or --limit 0 for all", last.id));
+            let equals = if last.id.as_str().starts_with('-') { "=" } else { " " };
+            self.console.say(&format!("there are more: --after{equals}{}, or --limit 0 for all", last.id));
         }
         Ok(Exit::Done)
     }
@@ -78,10 +91,11 @@ impl Verbs<'_> {
             let wanted: BTreeSet<_> = self.app.list(filter).await?.into_iter().map(|row| row.id).collect();
             gates.retain(|gate| wanted.contains(&gate.execution));
         }
+        let mut gates = unanswered(self.app, gates, limit).await?;
         let more = limit > 0 && gates.len() > limit;
         gates.truncate(if limit == 0 { usize::MAX } else { limit });
         if self.json {
-            let gates = gates.iter().map(Gate::of).collect();
+            let gates = gates.iter().map(|gate| Gate::of(gate, &[])).collect();
             self.print_json(&Gates { gates, more })?;
             return Ok(Exit::Done);
         }
@@ -111,4 +125,26 @@ impl Verbs<'_> {
         self.console.say(&how);
         Ok(Exit::Done)
     }
+}
+
+/// The gates that still can be answered, until there is one more than the limit.
+async fn unanswered(app: &App, gates: Vec<GateRow>, limit: usize) -> Result<Vec<GateRow>, CliError> {
+    let mut asked: Vec<GateRow> = Vec::new();
+    let mut told = None;
+    for gate in gates {
+        if limit > 0 && asked.len() > limit {
+            break;
+        }
+        let known = told.take().filter(|(id, _)| *id == gate.execution);
+        let said = match known {
+            Some((_, said)) => said,
+            None => pending(app, &gate.execution).await?,
+        };
+        let is_asked = is_asked(&gate, &said);
+        told = Some((gate.execution.clone(), said));
+        if is_asked {
+            asked.push(gate);
+        }
+    }
+    Ok(asked)
 }

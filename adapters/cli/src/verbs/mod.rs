@@ -6,7 +6,6 @@ mod control;
 mod debug;
 mod flows;
 mod graph;
-
 mod list;
 mod logs;
 mod resume;
@@ -20,11 +19,11 @@ pub(crate) use worker::close;
 
 use std::time::Duration;
 
-use loom_runtime::{App, ExecutionId, FlowDescriptor};
+use loom_runtime::{App, ExecutionId, FlowDescriptor, Registry};
 use serde::Serialize;
 
 use crate::{
-    args::{Cli, Verb},
+    args::{ProgramVerb, StoreVerb},
     console::Console,
     error::CliError,
     exit::Exit,
@@ -35,49 +34,44 @@ use crate::{
 /// How long running steps may take to finish when a command that ran them is done.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 
-/// What every verb gets.
+/// What a verb of the store gets.
 pub(crate) struct Verbs<'a> {
     pub(crate) app: &'a App,
     pub(crate) console: &'a mut Console,
     pub(crate) json: bool,
 }
 
-/// Does what the command line says.
-pub(crate) async fn run(app: &App, console: &mut Console, cli: Cli) -> Result<Exit, CliError> {
-    let mut verbs = Verbs { app, console, json: cli.json };
-    match cli.verb {
-        Verb::Start(args) => verbs.start(args).await,
-        Verb::Resume(args) => verbs.resume(args).await,
-        Verb::Verdict(args) => verbs.verdict(args).await,
-        Verb::Retry(args) => verbs.retry(args).await,
-        Verb::Cancel(args) => verbs.cancel(args).await,
-        Verb::List(args) => verbs.list(args).await,
-        Verb::Show(args) => verbs.show(args).await,
-        Verb::Logs(args) => verbs.logs(args).await,
-        Verb::Schema(args) => verbs.schema(args),
-        Verb::Worker(args) => verbs.worker(args).await,
-        Verb::Completions(args) => verbs.completions(args),
-        Verb::Debug(args) => verbs.debug(args).await,
-        Verb::Flows => verbs.flows(),
-        Verb::Graph(args) => verbs.graph(args),
-    }
+/// What a verb gets that needs no store.
+pub(crate) struct Program<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) console: &'a mut Console,
+    pub(crate) json: bool,
 }
 
 impl Verbs<'_> {
-    fn reader(&self) -> Reader<'_> {
-        Reader {
-            program: &self.console.program,
-            now: (self.console.now)(),
-            paint: Paint(self.console.colours),
+    /// Does what the command line says.
+    pub(crate) async fn run(mut self, verb: StoreVerb) -> Result<Exit, CliError> {
+        match verb {
+            StoreVerb::Start(args) => self.start(args).await,
+            StoreVerb::Resume(args) => self.resume(args).await,
+            StoreVerb::Verdict(args) => self.verdict(args).await,
+            StoreVerb::Retry(args) => self.retry(args).await,
+            StoreVerb::Cancel(args) => self.cancel(args).await,
+            StoreVerb::List(args) => self.list(args).await,
+            StoreVerb::Show(args) => self.show(args).await,
+            StoreVerb::Logs(args) => self.logs(args).await,
+            StoreVerb::Debug(args) => self.debug(args).await,
+            StoreVerb::Worker(args) => self.worker(args).await,
         }
+    }
+
+    fn reader(&self) -> Reader<'_> {
+        reader(self.console)
     }
 
     /// Prints one JSON document on one line.
     fn print_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
-        let text = serde_json::to_string(value)
-            .map_err(|error| CliError::new(Exit::Store, format!("a stored value is not JSON: {error}")))?;
-        self.console.line(&text);
-        Ok(())
+        print_json(self.console, value)
     }
 
     /// The id of an execution. A gate's address is taken apart, since people copy them.
@@ -85,15 +79,41 @@ impl Verbs<'_> {
         Ok(text.split('/').next().unwrap_or(text).parse()?)
     }
 
-    /// The flow of this name.
-    fn flow(&self, name: &str) -> Result<&'static FlowDescriptor, CliError> {
-        let registry = self.app.registry();
-        registry.flow(name).ok_or_else(|| unknown("flow", name, registry.flows().map(|flow| flow.name)))
-    }
-
     fn by(&self, by: crate::args::By) -> String {
         by.name.unwrap_or_else(|| self.console.by.clone())
     }
+}
+
+impl Program<'_> {
+    /// Does what the command line says.
+    pub(crate) fn run(mut self, verb: ProgramVerb) -> Result<Exit, CliError> {
+        match verb {
+            ProgramVerb::Flows => self.flows(),
+            ProgramVerb::Graph(args) => self.graph(args),
+            ProgramVerb::Schema(args) => self.schema(args),
+            ProgramVerb::Completions(args) => self.completions(args),
+        }
+    }
+
+    fn print_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        print_json(self.console, value)
+    }
+}
+
+fn reader(console: &Console) -> Reader<'_> {
+    Reader { program: &console.program, now: (console.now)(), paint: Paint(console.colours) }
+}
+
+fn print_json(console: &mut Console, value: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| CliError::new(Exit::Store, format!("a stored value is not JSON: {error}")))?;
+    console.line(&text);
+    Ok(())
+}
+
+/// The flow of this name.
+fn flow(registry: &Registry, name: &str) -> Result<&'static FlowDescriptor, CliError> {
+    registry.flow(name).ok_or_else(|| unknown("flow", name, registry.flows().map(|flow| flow.name)))
 }
 
 /// There is no such flow, step or gate; these there are.

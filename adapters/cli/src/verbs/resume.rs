@@ -1,7 +1,7 @@
 //! `resume`: answers a gate, and runs its execution on until it rests.
 //! Not for timers and retries: those need a worker, and nobody's word.
 
-use loom_runtime::{AnswerError, ExecutionId, GateAddress, ports::GateState};
+use loom_runtime::{AnswerError, ExecutionId, GateAddress};
 
 use super::Verbs;
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     error::CliError,
     exit::Exit,
     input,
+    look::{is_asked, pending},
     render::{schema::hint, shell::answer},
 };
 
@@ -27,7 +28,12 @@ impl Verbs<'_> {
         };
         let by = self.by(args.by);
         if let Err(error) = self.app.resume(&gate, answer, &by).await {
-            let lists = matches!(error, AnswerError::UnknownGate { .. } | AnswerError::Invalid { .. });
+            let lists = matches!(
+                error,
+                AnswerError::UnknownGate { .. }
+                    | AnswerError::Repetition { .. }
+                    | AnswerError::Invalid { .. }
+            );
             let error = CliError::from(error);
             return Err(if lists { self.with_gates(error, &args.gate).await } else { error });
         }
@@ -44,7 +50,11 @@ impl Verbs<'_> {
             Some(id) => self.app.gates(Some(id)).await.unwrap_or_default(),
             None => Vec::new(),
         };
-        let open: Vec<_> = gates.iter().filter(|gate| gate.state == GateState::Open).collect();
+        let said = match &id {
+            Some(id) => pending(self.app, id).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let open: Vec<_> = gates.iter().filter(|gate| is_asked(gate, &said)).collect();
         for gate in &open {
             let schema = serde_json::from_str(&gate.schema).unwrap_or_default();
             let address = format!("{}/{}", gate.execution, gate.frame);

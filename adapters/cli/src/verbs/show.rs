@@ -8,7 +8,7 @@ use crate::{
     args::Show,
     error::CliError,
     exit::Exit,
-    fold::fold,
+    look::{Look, answered_by, look},
     render::{
         execution::{head, parked},
         frame::{frames, in_order},
@@ -19,25 +19,25 @@ use crate::{
         wait,
     },
     shape::{Execution, Gate, NamedFrame, Standing, Whole},
-    waits::waits,
+    waits::Wait,
 };
 
 impl Verbs<'_> {
     pub(super) async fn show(&mut self, args: Show) -> Result<Exit, CliError> {
         let id = self.execution(&args.execution)?;
         let row = self.app.row(&id).await?;
-        let folded = fold(self.app, &id, None).await?;
-        let gates = self.app.gates(Some(&id)).await?;
+        let Look { folded, gates, waits, pending } = look(self.app, &id).await?;
         let state = &folded.state;
-        let waiting = waits(self.app.registry(), state, &gates);
         if self.json {
             let (outcome, parked) = (state.outcome.as_ref(), state.parked.as_ref());
             let frames = in_order(state);
+            let execution = Execution::of(&row, self.app.registry());
+            let gates = gates.iter().map(|gate| Gate::of(gate, &pending)).collect();
             let whole = Whole {
-                standing: Standing { execution: Execution::of(&row), waits: waiting, outcome, parked },
+                standing: Standing { execution, waits, pending, outcome, parked },
                 input: &state.input,
                 frames: frames.iter().map(|(id, of)| NamedFrame { frame: id.as_str(), of }).collect(),
-                gates: gates.iter().map(Gate::of).collect(),
+                gates,
                 unreadable: folded.trouble.as_deref(),
             };
             self.print_json(&whole)?;
@@ -45,7 +45,7 @@ impl Verbs<'_> {
         }
         let reader = self.reader();
         let (program, now, paint) = (reader.program, reader.now, reader.paint);
-        let mut text = head(&row, state, reader);
+        let mut text = head(&row, state, self.lacks_flow(&row), reader);
         let mut section = |name: &str, body: String| {
             if !body.is_empty() {
                 text.push_str(&format!("\n{}\n{}", paint.bold(name), indent(&body, 2)));
@@ -55,25 +55,30 @@ impl Verbs<'_> {
             section("UNREADABLE", format!("{trouble}\nwhat follows is the state before it"));
         }
         if let Some(report) = &state.parked {
-            let retry = format!("  then      {}\n", command(&[program, "retry", id.as_str()]));
-            let in_doubt = waiting.iter().any(|wait| matches!(wait, crate::waits::Wait::Verdict { .. }));
-            section("PARKED", format!("{}{}", parked(report), if in_doubt { "" } else { &retry }));
+            let retry = format!("  then      {}\n", command(&[program, "retry"], &[id.as_str()], &[]));
+            let in_doubt = waits.iter().any(|wait| matches!(wait, Wait::Verdict { .. }));
+            let helped = in_doubt || !pending.is_empty();
+            section("PARKED", format!("{}{}", parked(report), if helped { "" } else { &retry }));
         }
-        section("WAITS FOR", wait::waits(&waiting, id.as_str(), program, now));
+        section("WAITS FOR", wait::waits(&waits, id.as_str(), program, now));
+        section("NOT TAKEN IN YET", wait::pending(&pending, program));
         let columns = self.console.width.map(|columns| columns.saturating_sub(2));
         let frames = frames(state);
         section("FRAMES", if frames.is_empty() { String::new() } else { frames.render(columns) });
         let mut table = Table::new(&["GATE", "STATE", "OPENED", "EXPIRES", "ANSWER", "BY"]);
         for gate in &gates {
             let known = state.frames.get(&gate.frame);
+            let early = answered_by(gate, &pending).filter(|_| gate.state == GateState::Open);
+            // Only what is open still runs out.
+            let until = |at| if gate.state == GateState::Open { with_distance(at, now) } else { instant(at) };
             let answer = known.filter(|_| gate.state == GateState::Answered).and_then(|f| f.outcome.as_ref());
             table.row([
                 gate.frame.to_string(),
-                gate.state.name().to_owned(),
+                early.map_or(gate.state.name(), |_| "answered, not taken in yet").to_owned(),
                 instant(gate.opened_at),
-                gate.expires_at.map(|at| with_distance(at, now)).unwrap_or_default(),
+                gate.expires_at.map(until).unwrap_or_default(),
                 answer.map(crate::render::frame::outcome).unwrap_or_default(),
-                known.and_then(|frame| frame.by.clone()).unwrap_or_default(),
+                known.and_then(|frame| frame.by.clone()).or(early.map(Into::into)).unwrap_or_default(),
             ]);
         }
         section("GATES", if table.is_empty() { String::new() } else { table.render(columns) });

@@ -3,12 +3,12 @@
 
 use loom_runtime::kernel::Payload;
 
-use super::Verbs;
+use super::{Verbs, flow};
 use crate::{args::Start, error::CliError, exit::Exit, input, render::schema::hint};
 
 impl Verbs<'_> {
     pub(super) async fn start(&mut self, args: Start) -> Result<Exit, CliError> {
-        let flow = self.flow(&args.flow)?;
+        let flow = flow(self.app.registry(), &args.flow)?;
         let input = match (&args.input, &args.input_file, &args.stdin) {
             (Some(json), _, _) => input::argument("input", json)?,
             (_, Some(path), _) => input::file(self.console, path)?,

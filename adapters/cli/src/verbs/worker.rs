@@ -1,9 +1,13 @@
 //! `worker`: runs whatever is due, until somebody asks it to stop.
 //! Not a daemon: it stays in the foreground, and a supervisor restarts it.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use loom_runtime::{App, ports::ListFilter};
+use loom_runtime::{
+    App, ExecutionId, Status,
+    kernel::{Event, ParkReport},
+    ports::{ExecutionRow, ListFilter, StoreError},
+};
 use serde_json::json;
 
 use super::Verbs;
@@ -12,8 +16,14 @@ use crate::{
     console::Console,
     error::CliError,
     exit::Exit,
-    render::{instant::span, text::count},
+    render::{instant::span, shell::command, text::count},
 };
+
+/// How often a worker looks for what has parked.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Parked executions, and how many events they have: it grows when one parks again.
+type Parks = BTreeMap<ExecutionId, u64>;
 
 impl Verbs<'_> {
     pub(super) async fn worker(&mut self, args: Worker) -> Result<Exit, CliError> {
@@ -31,18 +41,75 @@ impl Verbs<'_> {
                 "warning: no flows are linked in; `loom::link!` links crates that no code names",
             );
         }
+        self.warn_of_missing_flows().await?;
+        let mut parked: Parks = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
         self.app.work();
-        self.console.stop.asked().await;
+        loop {
+            tokio::select! {
+                () = self.console.stop.asked() => break,
+                () = tokio::time::sleep(LOOK) => self.tell_parked(&mut parked).await,
+            }
+        }
         let grace = span(args.grace);
         self.tell(
             &json!({"event": "stopping", "grace_ms": args.grace.as_millis() as u64}),
             &format!("stopping: running steps have {grace}; again to stop at once"),
         );
         let clean = close(self.app, self.console, args.grace).await;
+        if clean {
+            self.tell_parked(&mut parked).await;
+        }
         let left =
             if clean { "stopped" } else { "stopped at once: what ran is taken over when its lease ends" };
         self.tell(&json!({"event": "stopped", "clean": clean}), left);
         Ok(if clean { Exit::Done } else { Exit::Interrupted })
+    }
+
+    /// Says what waits here in vain, unless another program works on the same store.
+    async fn warn_of_missing_flows(&mut self) -> Result<(), CliError> {
+        let statuses = vec![Status::Running, Status::Suspended];
+        let rows = self.app.list(&ListFilter { statuses, ..ListFilter::default() }).await?;
+        let mut missing = BTreeMap::<_, u64>::new();
+        for row in rows.iter().filter(|row| self.lacks_flow(row)) {
+            *missing.entry(row.flow.as_str()).or_default() += 1;
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let executions = count(missing.values().sum(), "execution");
+        let flows: Vec<_> = missing.iter().map(|(flow, many)| format!("`{flow}` ({many})")).collect();
+        let message = format!(
+            "{executions} of flows that this program does not have: {}; a program that has them goes on. If one was \
+             renamed: #[flow(name = \"…\")]",
+            flows.join(", ")
+        );
+        self.tell(
+            &json!({"event": "warning", "message": message, "unknown_flows": missing}),
+            &format!("warning: {message}"),
+        );
+        Ok(())
+    }
+
+    /// Tells of executions that parked since the last look, here or in another worker.
+    async fn tell_parked(&mut self, seen: &mut Parks) {
+        // A store that fails is tried again, as the worker itself does.
+        let Ok(rows) = parked(self.app).await else { return };
+        let mut now = Parks::new();
+        for ExecutionRow { id, flow, next, .. } in rows {
+            if seen.get(&id) != Some(&next) {
+                let Ok(last) = self.app.log(&id, next.saturating_sub(1), 1).await else { continue };
+                if let Some(Event::ExecutionParked(parked)) = last.into_iter().next().map(|last| last.event) {
+                    let ParkReport { fault, message, .. } = parked.report;
+                    let json = json!({
+                        "event": "parked", "execution": id, "flow": flow, "fault": fault, "message": message,
+                    });
+                    let about = command(&[&self.console.program, "show"], &[id.as_str()], &[]);
+                    self.tell(&json, &format!("{id} parked: {fault}: {message}; {about}"));
+                }
+            }
+            now.insert(id, next);
+        }
+        *seen = now;
     }
 
     /// What a worker says is its result for programs, and an aside for people.
@@ -53,6 +120,10 @@ impl Verbs<'_> {
             self.console.say(text);
         }
     }
+}
+
+async fn parked(app: &App) -> Result<Vec<ExecutionRow>, StoreError> {
+    app.list(&ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() }).await
 }
 
 /// Shuts down, cleanly unless a signal comes meanwhile; answers which.

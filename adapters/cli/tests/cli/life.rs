@@ -173,3 +173,42 @@ async fn mistakes_are_explained() {
     assert_eq!((&error["error"]["code"], &error["error"]["name"]), (&json!(6), &json!("refused")));
     assert_eq!(said.out, "");
 }
+
+#[tokio::test]
+async fn json_that_is_not_whole() {
+    let shell = Shell::default();
+    shell.run("start tomorrow --id t").await.ends(Exit::Waits);
+    let said = shell.run(r#"resume t/manager --answer '{"ok":true'"#).await.ends(Exit::Usage);
+    let said =
+        said.warns("the JSON of `--answer` is incomplete").warns("a closing bracket or quote is missing");
+    assert!(!said.err.contains("quotes of its own"), "{}", said.err);
+    let said = shell.run("start till --input ''").await.ends(Exit::Usage);
+    let said = said.warns("`--input` is empty, and not JSON");
+    assert!(!said.err.contains("quotes of its own"), "{}", said.err);
+    shell.run_with_input("start till -", " ").await.ends(Exit::Usage).warns("standard input is empty");
+    shell.run_with_input("start till -", "[1").await.ends(Exit::Usage).warns("standard input is incomplete");
+    shell.run("start till --input -5").await.ends(Exit::Usage).warns("does not fit");
+    shell.run("resume t/manager").await.ends(Exit::Usage).warns("<--answer <JSON>|--answer-file <FILE>>");
+    let large = format!("start till --input '\"{}\"'", "x".repeat(5 << 20));
+    shell.run(&large).await.ends(Exit::Usage).warns("does not fit");
+    let large = format!("start checkout --input '{{\"sku\":\"{}\",\"qty\":1}}'", "x".repeat(5 << 20));
+    let said = shell.run(&large).await.ends(Exit::Usage);
+    said.warns("store it elsewhere and pass a reference, or raise `Limits::payload`");
+}
+
+#[tokio::test]
+async fn ids_that_begin_like_options() {
+    let shell = Shell::default();
+    let start = r#"start checkout --id=-x --input '{"sku":"tea","qty":12}'"#;
+    let said = shell.run(start).await.ends(Exit::Waits);
+    let command = said.out.lines().find_map(|line| line.split_once("shop ").map(|(_, words)| words)).unwrap();
+    assert_eq!(command, r#"resume --answer '{"approved":true}' -- -x/manager"#);
+    shell.run(command).await.ends(Exit::Done).says("-x completed: 1");
+    shell.run("cancel -- -x").await.ends(Exit::Refused).warns("`show -- -x` tells how it ended");
+    shell.run("start till --id=-c --input 13").await.ends(Exit::Parked);
+    let said = shell.run("show -- -c").await.ends(Exit::Done);
+    said.says("shop verdict -- -c charge again").says("shop verdict --result '\"…\"' -- -c charge done");
+    shell.run("verdict -- -c charge again").await.ends(Exit::Parked);
+    shell.run("list --limit 1").await.ends(Exit::Done).warns("--after=-c");
+    shell.run("list --limit 1 --after=-c").await.ends(Exit::Done).says("-x");
+}

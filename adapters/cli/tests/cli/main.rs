@@ -10,5 +10,7 @@ mod life;
 mod listing;
 mod looks;
 mod made;
+mod opening;
 mod support;
+mod told;
 mod work;

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::{
-    made::{Made, claimed},
+    made::{Made, claimed, divergent},
     support::{Pipe, Shell, broken::Broken, words},
 };
 
@@ -70,21 +70,103 @@ async fn a_worker_tells_programs_what_it_does() {
     shell.run("worker --grace soon").await.ends(Exit::Usage).warns("30s");
 }
 
-#[tokio::test]
-async fn a_second_signal_stops_at_once() {
-    let shell = Shell::default();
-    let worker = begin(&shell, "start slow --id s");
+/// A start of a flow whose only step takes so long, and has begun.
+async fn begun(shell: &Shell, line: &str) -> Running {
+    let running = begin(shell, line);
     for _ in 0..500 {
         if shell.run("logs s").await.out.contains("STEP_STARTED") {
-            break;
+            return running;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    worker.signals.send(()).unwrap();
-    worker.has_said(&worker.err, "the next worker goes on with s").await;
-    worker.signals.send(()).unwrap();
-    let exit = tokio::time::timeout(Duration::from_secs(2), worker.ended).await.unwrap().unwrap();
+    panic!("{line} never began");
+}
+
+#[tokio::test]
+async fn a_second_signal_stops_at_once() {
+    let shell = Shell::default();
+    let start = begun(&shell, "start slow --id s --input 3600000").await;
+    start.signals.send(()).unwrap();
+    start.has_said(&start.err, "running steps have 10s; again to stop at once").await;
+    start.signals.send(()).unwrap();
+    let exit = tokio::time::timeout(Duration::from_secs(2), start.ended).await.unwrap().unwrap();
     assert_eq!(exit, Exit::Interrupted);
+    assert_eq!(start.out.text(), "s stopped at once: the next worker takes it over when its lease ends\n");
+
+    let worker = begun(&shell, "worker").await;
+    worker.has_said(&worker.err, "working").await;
+    for _ in 0..2 {
+        worker.signals.send(()).unwrap();
+    }
+    let exit = tokio::time::timeout(Duration::from_secs(2), worker.ended).await.unwrap();
+    assert!(exit.is_ok());
+}
+
+#[tokio::test]
+async fn what_ends_after_a_signal_is_told() {
+    let shell = Shell::default();
+    let start = begun(&shell, "start slow --id s --input 300").await;
+    start.signals.send(()).unwrap();
+    assert_eq!(start.ended.await.unwrap(), Exit::Done);
+    assert_eq!(start.out.text(), "s completed: 300\n");
+
+    let start = begun(&Shell::default(), "start slow --id s --input 300 --json").await;
+    start.signals.send(()).unwrap();
+    assert_eq!((start.ended.await.unwrap(), start.err.text().as_str()), (Exit::Done, ""));
+    let json: serde_json::Value = serde_json::from_str(&start.out.text()).unwrap();
+    assert_eq!(json["outcome"], json!({"completed": 300}));
+}
+
+#[tokio::test]
+async fn who_waits_for_a_lease_says_so() {
+    let shell = Shell::default();
+    let mut made = Made::new(&shell.store, "t", "till", json!(1));
+    made.suspended(&[], None).store().await;
+    shell.run("cancel t --detach").await.ends(Exit::Done);
+    claimed(&shell.store, "t").await;
+    let cancel = begin(&shell, "cancel t");
+    cancel.has_said(&cancel.err, "t waits for the lease of worker till-3, at most ").await;
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    assert_eq!(cancel.err.text().matches("waits for").count(), 1, "{}", cancel.err.text());
+    cancel.signals.send(()).unwrap();
+    assert_eq!(cancel.ended.await.unwrap(), Exit::Interrupted);
+    assert_eq!(cancel.out.text(), "t is still run by worker till-3\n");
+}
+
+#[tokio::test]
+async fn a_worker_tells_what_parks() {
+    let shell = Shell::default();
+    divergent(&shell.store).await;
+    let worker = begin(&shell, "worker");
+    worker.has_said(&worker.err, "working").await;
+    shell.run("start till --id c --input 13 --detach").await.ends(Exit::Done);
+    worker.has_said(&worker.err, "c parked: in_doubt: ").await;
+    worker.signals.send(()).unwrap();
+    assert_eq!(worker.ended.await.unwrap(), Exit::Done);
+    let said = worker.err.text();
+    assert!(said.contains("; shop show c\n"), "{said}");
+    assert_eq!(said.matches("c parked").count(), 1, "{said}");
+
+    let worker = begin(&shell, "worker --json");
+    shell.run("start till --id d --input 13 --detach").await.ends(Exit::Done);
+    worker.has_said(&worker.out, r#""event":"parked","execution":"d""#).await;
+    assert!(!worker.out.text().contains(r#""execution":"c""#), "{}", worker.out.text());
+    worker.signals.send(()).unwrap();
+    assert_eq!(worker.ended.await.unwrap(), Exit::Done);
+}
+
+#[tokio::test]
+async fn a_worker_warns_of_flows_that_it_does_not_have() {
+    let shell = Shell::default();
+    for (id, flow) in [("a1", "article"), ("a2", "article"), ("b1", "book")] {
+        Made::new(&shell.store, id, flow, json!(1)).suspended(&[], None).store().await;
+    }
+    let worker = begin(&shell, "worker");
+    let warning =
+        "warning: 3 executions of flows that this program does not have: `article` (2), `book` (1); ";
+    worker.has_said(&worker.err, warning).await;
+    worker.signals.send(()).unwrap();
+    assert_eq!(worker.ended.await.unwrap(), Exit::Done);
 }
 
 #[tokio::test]
@@ -95,17 +177,6 @@ async fn following_ends_when_asked() {
     logs.has_said(&logs.out, "EXECUTION_SUSPENDED").await;
     logs.signals.send(()).unwrap();
     assert_eq!(logs.ended.await.unwrap(), Exit::Done);
-}
-
-#[tokio::test]
-async fn a_flow_of_another_program_is_left_alone() {
-    let shell = Shell::default();
-    let mut made = Made::new(&shell.store, "odd", "elsewhere", json!(1));
-    made.suspended(&[], None).store().await;
-    shell.run("cancel odd").await.ends(Exit::Waits);
-    claimed(&shell.store, "odd").await;
-    let said = shell.run("cancel odd").await.ends(Exit::Waits);
-    said.says("odd running, by worker till-3");
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ pub enum Op {
 /// When a timer fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// So long after the position of the call in the log.
+    /// So long after the call is recorded, by the clock of the owner who records it.
     After(Duration),
     /// At this instant.
     At(Timestamp),

@@ -225,6 +225,8 @@ impl Machine {
         // Starts of sibling steps are no facts that an effect could rest on, everything else is.
         let barrier = match delivery {
             Delivery::Pure => 0,
+            // A crash counts as an attempt only if the attempt is on record.
+            Delivery::AtLeastOnce if self.terms(&frame).0.counts_crashes() => sequence + 1,
             Delivery::AtLeastOnce => self.facts,
             Delivery::AtMostOnce => sequence + 1,
         };
@@ -237,7 +239,8 @@ impl Machine {
     fn start_again(&mut self, frame: FrameId) -> Result<(), ParkReport> {
         let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
         let attempt = known.attempt + 1;
-        let FrameKind::Step { step, digest, delivery } = known.kind.clone() else { return Ok(()) };
+        let FrameKind::Step { step, digest, .. } = known.kind.clone() else { return Ok(()) };
+        let delivery = self.terms(&frame).1;
         self.start_attempt(StepStarted { frame, step, attempt, digest, input: None, delivery })
     }
 
@@ -245,7 +248,8 @@ impl Machine {
         let active = self.take_active(&frame);
         let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
         let (attempt, due) = (known.attempt, known.due);
-        let at_most_once = matches!(known.kind, FrameKind::Step { delivery: Delivery::AtMostOnce, .. });
+        let is_step = matches!(known.kind, FrameKind::Step { .. });
+        let at_most_once = is_step && self.terms(&frame).1 == Delivery::AtMostOnce;
         // Handed out, here or by an owner before; neither ended nor doubted since.
         let may_have_run = known.status == FrameStatus::Open
             && active.as_ref().is_none_or(|a| a.waits_for.is_none())
@@ -273,12 +277,7 @@ impl Machine {
         let running: Vec<_> = self
             .active
             .iter()
-            .filter(|(id, active)| {
-                let kind = self.state().frames.get(*id).map(|f| &f.kind);
-                let at_most_once =
-                    matches!(kind, Some(FrameKind::Step { delivery: Delivery::AtMostOnce, .. }));
-                active.waits_for.is_none() && at_most_once
-            })
+            .filter(|(id, active)| active.waits_for.is_none() && self.terms(id).1 == Delivery::AtMostOnce)
             .map(|(id, active)| (id.clone(), active.attempt))
             .collect();
         for (frame, attempt) in running {
@@ -320,11 +319,11 @@ impl Machine {
                 }
                 return Err(report);
             }
-            AttemptEnd::Lost(reason) if delivery == Delivery::AtMostOnce => {
-                self.doubt(frame, attempt, &reason)?
+            AttemptEnd::Panicked(_) if delivery == Delivery::AtMostOnce => {
+                self.doubt(frame, attempt, "panic")?;
             }
-            AttemptEnd::Lost(reason) => {
-                let message = format!("attempt {attempt} of `{frame}` ended without an outcome: {reason}");
+            AttemptEnd::Panicked(said) => {
+                let message = format!("attempt {attempt} of `{frame}` panicked: {said}");
                 return Err(ParkReport::new(Fault::StepPanicked, message).frame(&frame));
             }
         }
@@ -361,17 +360,16 @@ impl Machine {
     }
 
     /// On what terms a step runs: as the code says, but never more freely than recorded.
-    fn terms(&self, frame: &FrameId) -> (RetryPolicy, Delivery) {
+    pub(super) fn terms(&self, frame: &FrameId) -> (RetryPolicy, Delivery) {
         let recorded = match self.state().frames.get(frame).map(|f| &f.kind) {
             Some(FrameKind::Step { delivery, .. }) => *delivery,
             _ => Delivery::default(),
         };
         let inner = self.cx.shared.lock();
-        let retry = match inner.slots.get(frame).map(|slot| &slot.op) {
-            Some(Op::Step { retry, .. }) => *retry,
-            _ => RetryPolicy::NONE,
-        };
-        (retry, recorded)
+        match inner.slots.get(frame).map(|slot| &slot.op) {
+            Some(Op::Step { retry, delivery, .. }) => (*retry, recorded.max(*delivery)),
+            _ => (RetryPolicy::NONE, recorded),
+        }
     }
 
     /// The limit that forbids the call, if one does.
@@ -442,7 +440,10 @@ impl Machine {
                 let event = StepCompleted { frame: frame.clone(), attempt, output, by: Some(by) };
                 self.deliver(frame, Event::StepCompleted(event), outcome)?;
             }
-            Verdict::Again => self.start_again(frame)?,
+            Verdict::Again => {
+                self.start_again(frame)?;
+                self.journal.attribute(by);
+            }
             Verdict::GiveUp => self.fail(frame, EffectError::InDoubt { attempt, by }.into())?,
         }
         Ok(Offered::Accepted)

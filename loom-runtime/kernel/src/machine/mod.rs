@@ -25,8 +25,8 @@ pub use pass::Alarm;
 
 use crate::{
     Batch, Cancelled, Completed, Delivery, Digest, EffectError, Envelope, Event, ExecutionFailure,
-    ExecutionId, Failed, Fault, Fingerprints, FrameId, ParkReport, Parked, Payload, RetryClass, State,
-    Status, Suspended, Timestamp, journal::Journal,
+    ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, ParkReport, Parked, Payload, RetryClass,
+    State, Status, Suspended, Timestamp, journal::Journal,
 };
 
 /// What a flow returns: its output, or its error.
@@ -139,8 +139,8 @@ pub enum AttemptEnd {
     Stopped(EffectError),
     /// The engine refused it for good: its outcome is over a limit, say.
     Refused(EffectError),
-    /// It ended without an outcome that anybody knows: `panic`, `timeout`, `hand-back`.
-    Lost(String),
+    /// It panicked, and said this.
+    Panicked(String),
     /// A fault in code kept it from running, or from telling its outcome: the execution parks.
     Fault(ParkReport),
 }
@@ -190,7 +190,8 @@ pub struct Invoke {
     pub delivery: Delivery,
     /// How long it may take, when the call says other than the step.
     pub timeout: Option<std::time::Duration>,
-    /// The same for every attempt of this frame, different for every other frame and execution.
+    /// The same for every attempt of this frame, different for every other frame and execution, also for one of the
+    /// same id in another store.
     pub idempotency_key: Digest,
 }
 
@@ -376,13 +377,21 @@ impl Machine {
         let active = self.active.get_mut(&frame)?;
         active.waits_for = None;
         let attempt = active.attempt;
+        let delivery = self.terms(&frame).1;
+        let known = self.journal.state().frames.get(&frame)?;
+        // The input as recorded: other code may compute another one for an attempt that is made again.
+        let (FrameKind::Step { step, .. }, Some(input)) = (&known.kind, &known.input) else { return None };
+        let (step, input) = (step.clone(), input.clone());
         let inner = self.cx.shared.lock();
-        let Op::Step { step, input, delivery, timeout, .. } = &inner.slots.get(&frame)?.op else {
-            return None;
+        let timeout = match inner.slots.get(&frame).map(|slot| &slot.op) {
+            Some(Op::Step { timeout, .. }) => *timeout,
+            _ => None,
         };
+        // With the seed, for ids repeat: in another database, in one that was made anew.
+        let seed = inner.seed.map_or([0; 16], |seed| seed.bytes());
         let execution = self.config.execution.as_str().as_bytes();
-        let idempotency_key = Digest::of_parts(&[execution, frame.as_str().as_bytes()]);
-        let (step, input, delivery, timeout) = (step.clone(), input.clone(), *delivery, *timeout);
+        let idempotency_key = Digest::of_parts(&[&seed, execution, frame.as_str().as_bytes()]);
+        drop(inner);
         Some(Invoke { frame, attempt, step, input, delivery, timeout, idempotency_key })
     }
 
@@ -472,7 +481,7 @@ impl Machine {
             return Offered::Accepted;
         }
         let wake_at = self.next_due();
-        let gated = waiting.iter().any(|id| matches!(frames[id].kind, crate::FrameKind::Gate { .. }));
+        let gated = waiting.iter().any(|id| matches!(frames[id].kind, FrameKind::Gate { .. }));
         if wake_at.is_none() && !gated {
             self.park(ParkReport::new(Fault::Stuck, "nothing could ever wake this execution"));
             return Offered::Accepted;

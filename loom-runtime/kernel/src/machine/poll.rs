@@ -89,7 +89,7 @@ impl Machine {
                 Ok(Poll::Pending) if self.cx.shared.waker.take_own() => {}
                 Ok(Poll::Pending) => return Ok(None),
                 Err(panic) => {
-                    let said = panic_text(panic.as_ref());
+                    let said = crate::panic_text(panic.as_ref());
                     let message = format!("flow `{}` panicked: {said}", self.journal.state().flow);
                     return Err(ParkReport::new(Fault::FlowPanicked, message));
                 }
@@ -99,10 +99,4 @@ impl Machine {
             format!("flow `{}` woke itself {MOST_SELF_WAKES} times in one pass", self.journal.state().flow);
         Err(ParkReport::new(Fault::Spinning, message))
     }
-}
-
-/// What a panic said, if it said it in words.
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "(no message)".into())
 }

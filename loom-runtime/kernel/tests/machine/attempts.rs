@@ -156,7 +156,7 @@ fn a_refused_outcome_is_final() {
 fn a_panicking_step_parks_and_goes_on_once_mended() {
     let flow = one(Delivery::AtLeastOnce, 1);
     let mut play = Play::start(&flow);
-    play.end("work", AttemptEnd::Lost("panic".into()));
+    play.end("work", AttemptEnd::Panicked("panic".into()));
     play.pump();
     let report = play.parked(Fault::StepPanicked);
     assert_eq!(report.frame, Some(id("work")));

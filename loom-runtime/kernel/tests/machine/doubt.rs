@@ -75,7 +75,9 @@ fn every_verdict_resolves_it() {
     play.verdict("charge", Verdict::Again, 1);
     play.pump();
     assert_eq!((play.runs(), play.running[0].attempt), (vec!["charge".into()], 2));
-    assert!(play.log.iter().any(|e| matches!(&e.event, Event::StepStarted(s) if s.attempt == 2)));
+    let again =
+        play.log.iter().find(|e| matches!(&e.event, Event::StepStarted(s) if s.attempt == 2)).unwrap();
+    assert_eq!(again.meta.principal.as_deref(), Some("ann"), "who ran it again is on record");
     play.done("charge", json!("paid"));
     play.done("mail", json!("sent"));
     assert_eq!(play.output(), json!(["paid", "sent"]));
@@ -111,7 +113,7 @@ fn a_verdict_that_comes_while_it_parks_is_heard() {
 #[test]
 fn timeout_panic_and_engine_stops_leave_it_in_doubt() {
     for (end, reason) in [
-        (AttemptEnd::Lost("panic".into()), "panic"),
+        (AttemptEnd::Panicked("panic".into()), "panic"),
         (AttemptEnd::Stopped(EffectError::TimedOut { after_ms: 5 }), "timed_out"),
         (AttemptEnd::Stopped(EffectError::Cancelled), "cancelled"),
     ] {
@@ -197,7 +199,7 @@ fn what_is_known_not_to_have_happened_is_not_in_doubt() {
 #[test]
 fn what_is_in_doubt_already_is_not_doubted_again_when_it_is_dropped() {
     let mut play = Play::start(&abandoning(1));
-    play.end("charge", AttemptEnd::Lost("panic".into()));
+    play.end("charge", AttemptEnd::Panicked("panic".into()));
     play.done("quick", json!(0));
     play.done("after", json!(0));
     assert_eq!(play.output(), json!("moved on"));

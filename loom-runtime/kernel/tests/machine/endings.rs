@@ -239,7 +239,7 @@ fn b68_a_cancel_ends_it_in_every_state_of_a_step() {
         }),
         ("in doubt", |play| {
             play.pump();
-            play.end("a", AttemptEnd::Lost("panic".into()));
+            play.end("a", AttemptEnd::Panicked("panic".into()));
         }),
     ];
     for (state, before) in states {

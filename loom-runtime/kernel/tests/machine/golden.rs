@@ -190,11 +190,12 @@ fn event_of_reserved(kind: Kind) -> Option<Event> {
     Envelope::decode(&execution(), &record).ok().map(|envelope| envelope.event)
 }
 
-/// Reports name lines of this file, which move.
+/// Reports name lines of this file, which move, and give advice, which is reworded.
 fn without_line(envelope: &Envelope) -> Envelope {
     let mut envelope = envelope.clone();
     if let Event::ExecutionParked(parked) = &mut envelope.event {
         parked.report.near = None;
+        parked.report.help.clear();
     }
     envelope
 }

@@ -22,7 +22,7 @@ pub(crate) use world::World;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A lease that nobody waits long for.
-pub(crate) const LEASE: Duration = Duration::from_millis(600);
+pub(crate) const LEASE: Duration = Duration::from_millis(1_000);
 
 /// One database, and the world around it.
 #[derive(Clone)]

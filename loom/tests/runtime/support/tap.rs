@@ -25,6 +25,8 @@ struct Inner {
     down: AtomicBool,
     /// Writes that happen, and whose acknowledgement is lost.
     losses: AtomicUsize,
+    /// Appends that panic, as those of a faulty store do.
+    panics: AtomicUsize,
     frozen: watch::Sender<bool>,
     /// Freezes for good before (false) or after (true) the n-th append.
     stop: Mutex<Option<(usize, bool)>>,
@@ -38,6 +40,7 @@ impl Default for Tap {
         Self(Arc::new(Inner {
             down: AtomicBool::new(false),
             losses: AtomicUsize::new(0),
+            panics: AtomicUsize::new(0),
             frozen: watch::Sender::new(false),
             stop: Mutex::new(None),
             appends: AtomicUsize::new(0),
@@ -56,6 +59,11 @@ impl Tap {
     /// The next so many writes happen, but nobody is told.
     pub(crate) fn lose(&self, writes: usize) {
         self.0.losses.store(writes, SeqCst);
+    }
+
+    /// The next append panics.
+    pub(crate) fn panic(&self) {
+        self.0.panics.store(1, SeqCst);
     }
 
     /// Nothing gets through, and nobody is told anything: as after SIGSTOP.
@@ -80,6 +88,10 @@ impl Tap {
     /// Shows this event of this log with a payload that is none.
     pub(crate) fn damage(&self, execution: &ExecutionId, sequence: u64) {
         *self.0.damage.lock().unwrap() = Some((execution.clone(), sequence));
+    }
+
+    pub(crate) fn mend(&self) {
+        *self.0.damage.lock().unwrap() = None;
     }
 
     /// How many appends the store has accepted.
@@ -134,6 +146,9 @@ impl EventStore for Tapped {
 
     async fn append(&self, append: &Append) -> Result<(), StoreError> {
         self.tap.pass().await?;
+        if self.tap.0.panics.swap(0, SeqCst) > 0 {
+            panic!("a bug in the store");
+        }
         let nth = self.tap.appends();
         if self.tap.stops(nth, false) {
             self.tap.freeze(true);

@@ -20,7 +20,7 @@ pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_785_585_600_000_000)
 
 /// A stream that can be read afterwards; closed, it refuses like a pipe whose reader has gone.
 #[derive(Clone, Default)]
-pub(crate) struct Pipe(Arc<Mutex<Vec<u8>>>, Arc<Mutex<Option<usize>>>);
+pub(crate) struct Pipe(Arc<Mutex<Vec<u8>>>, Option<(usize, io::ErrorKind)>);
 
 /// A shop on a store in memory. Each command is a process of its own.
 #[derive(Clone, Default)]
@@ -39,7 +39,12 @@ pub(crate) struct Said {
 impl Pipe {
     /// A pipe whose reader goes after so many bytes.
     pub(crate) fn closing_after(bytes: usize) -> Self {
-        Self(Arc::default(), Arc::new(Mutex::new(Some(bytes))))
+        Self(Arc::default(), Some((bytes, io::ErrorKind::BrokenPipe)))
+    }
+
+    /// A file on a disk that is full after so many bytes.
+    pub(crate) fn full_after(bytes: usize) -> Self {
+        Self(Arc::default(), Some((bytes, io::ErrorKind::StorageFull)))
     }
 
     pub(crate) fn text(&self) -> String {
@@ -50,11 +55,13 @@ impl Pipe {
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut text = self.0.lock().unwrap();
-        if self.1.lock().unwrap().is_some_and(|most| text.len() >= most) {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        text.extend(bytes);
-        Ok(bytes.len())
+        let taken = match self.1 {
+            Some((most, error)) if text.len() >= most => return Err(error.into()),
+            Some((most, _)) => bytes.len().min(most - text.len()),
+            None => bytes.len(),
+        };
+        text.extend(&bytes[..taken]);
+        Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -126,13 +126,13 @@ pub(crate) async fn tomorrow(ctx: Ctx) -> Result<(), ShopError> {
 
 /// Takes its time.
 #[step]
-pub(crate) async fn dawdle() -> Result<(), ShopError> {
-    tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
-    Ok(())
+pub(crate) async fn dawdle(ms: u64) -> Result<u64, ShopError> {
+    tokio::time::sleep(std::time::Duration::from_millis(ms)).await;
+    Ok(ms)
 }
 
-/// Never comes to an end.
+/// Takes as long as it is told.
 #[flow]
-pub(crate) async fn slow(ctx: Ctx) -> Result<(), ShopError> {
-    ctx.run(dawdle()).await
+pub(crate) async fn slow(ctx: Ctx, ms: u64) -> Result<u64, ShopError> {
+    ctx.run(dawdle(ms)).await
 }

@@ -1,0 +1,63 @@
+//! Where the gates of a flow can stand, by its static graph: which frames a person may answer before they are open.
+//! Not which gates are open: the store's index tells.
+
+use kernel::FrameId;
+
+use crate::{FlowDescriptor, GateDescriptor, Node, PartDescriptor};
+
+/// What a frame's id names.
+pub(super) enum Place {
+    /// A gate that may come to be.
+    Gate(&'static GateDescriptor),
+    /// A gate, but in so many loops: the frame lacks the repetition, or has one too many.
+    Repeated(usize),
+    /// Nothing.
+    Unknown,
+}
+
+/// Looks the frame up in the flow and its parts.
+pub(super) fn find(flow: &FlowDescriptor, frame: &FrameId) -> Place {
+    let segments: Vec<_> = frame.as_str().split('/').collect();
+    look(flow.graph, flow.gates, flow.parts, &segments, 0).unwrap_or(Place::Unknown)
+}
+
+fn look(
+    nodes: &'static [Node],
+    gates: &'static [GateDescriptor],
+    parts: &[&'static PartDescriptor],
+    segments: &[&str],
+    loops: usize,
+) -> Option<Place> {
+    let (first, rest) = segments.split_first()?;
+    let (base, levels) = match first.split_once('#') {
+        Some((base, levels)) => (base, levels.split('.').count()),
+        None => (*first, 0),
+    };
+    let is = |id: &str| FrameId::compose(None, id, &[""; 0]).as_str() == base;
+    // A closure, or a `.key(..)` outside loops, gives a level that the graph does not show.
+    let fits = (loops..=loops + 1).contains(&levels);
+    let mut misfit = None;
+    for node in nodes {
+        let found = match node {
+            Node::Gate { id, line } if rest.is_empty() && is(id) => {
+                let gate = gates.iter().find(|gate| gate.line == *line || gate.name == *id);
+                gate.map(|gate| if fits { Place::Gate(gate) } else { Place::Repeated(loops) })
+            }
+            Node::Part { id, part, .. } if !rest.is_empty() && is(id) && fits => {
+                let part = parts.iter().find(|known| known.name == *part);
+                part.and_then(|part| look(part.graph, part.gates, part.parts, rest, 0))
+            }
+            Node::Loop { body, .. } => look(body, gates, parts, segments, loops + 1),
+            Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
+                arms.iter().find_map(|arm| look(arm.body, gates, parts, segments, loops))
+            }
+            _ => None,
+        };
+        match found {
+            Some(Place::Gate(gate)) => return Some(Place::Gate(gate)),
+            Some(other) => misfit = Some(other),
+            None => {}
+        }
+    }
+    misfit
+}

@@ -1,0 +1,70 @@
+//! A batch of the machine as a transition of the store: events, and the index rows that follow from them.
+//! Not a fold: what the events mean for the execution, the kernel says.
+
+use std::collections::BTreeMap;
+
+use kernel::{
+    Batch, Envelope, Event, ExecutionId, Frame, FrameId, FrameKind, InvalidPayload, Status, Timestamp,
+};
+
+use crate::ports::{Append, Close, GateChange, GateState, InboxId};
+
+/// The transition. `frames` are those of the machine, `seen` is the newest inbox item that was read.
+pub(super) fn of(
+    batch: &Batch,
+    frames: &BTreeMap<FrameId, Frame>,
+    execution: &ExecutionId,
+    fence: u64,
+    seen: InboxId,
+    at: Timestamp,
+) -> Result<Append, InvalidPayload> {
+    let close = batch.events.last().filter(|_| batch.closes).map(|last| closing(&last.event, seen));
+    let mut gates: Vec<_> =
+        batch.events.iter().filter_map(|envelope| gate(&envelope.event, frames)).collect();
+    if close.as_ref().is_some_and(|close| close.status.is_terminal()) {
+        gates.push(GateChange::AbandonAll);
+    }
+    Ok(Append {
+        execution: execution.clone(),
+        expected_next: batch.first,
+        fence,
+        batch: batch.id,
+        records: batch.events.iter().map(Envelope::encode).collect::<Result<_, _>>()?,
+        at,
+        progress: batch.progress,
+        gates,
+        consumed: batch.consumed.clone(),
+        close,
+    })
+}
+
+fn closing(event: &Event, seen: InboxId) -> Close {
+    let (status, wake_at) = match event {
+        Event::ExecutionSuspended(e) => (Status::Suspended, e.wake_at),
+        Event::ExecutionCompleted(_) => (Status::Completed, None),
+        Event::ExecutionFailed(_) => (Status::Failed, None),
+        Event::ExecutionCancelled(_) => (Status::Cancelled, None),
+        _ => (Status::Parked, None),
+    };
+    Close { status, wake_at, seen }
+}
+
+fn gate(event: &Event, frames: &BTreeMap<FrameId, Frame>) -> Option<GateChange> {
+    let closed = |frame: &FrameId, state| Some(GateChange::Closed { frame: frame.clone(), state });
+    match event {
+        Event::GateOpened(e) => Some(GateChange::Opened {
+            frame: e.frame.clone(),
+            gate: e.gate.clone(),
+            schema: e.schema.as_str().to_owned(),
+            expires_at: e.expires_at,
+        }),
+        Event::GateAnswered(e) => closed(&e.frame, GateState::Answered),
+        Event::GateExpired(e) => closed(&e.frame, GateState::Expired),
+        Event::StepAbandoned(e) => {
+            let is_gate = |frame: &Frame| matches!(frame.kind, FrameKind::Gate { .. });
+            frames.get(&e.frame).filter(|frame| is_gate(frame))?;
+            closed(&e.frame, GateState::Abandoned)
+        }
+        _ => None,
+    }
+}

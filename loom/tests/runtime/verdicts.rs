@@ -1,0 +1,146 @@
+//! At-most-once steps whose end nobody knows: in doubt, asked about, judged once.
+//! Not crashes of real processes around a charge: those are the checkout example's.
+
+use loom::{
+    App, ControlError, ExecutionError, Handle, Registry, Status,
+    kernel::{Fault, FrameId, Payload, machine::Verdict},
+    prelude::*,
+};
+
+use crate::support::{Process, Rig, World, count, id, on_both, registry, report, told, until};
+
+/// Charges, and may die of it in many ways.
+#[step(at_most_once, timeout = "400ms")]
+async fn charge(world: Res<World>, how: String) -> loom::Result<u32> {
+    world.hit("charge");
+    match how.as_str() {
+        "crash" => world.pass("never").await,
+        "timeout" => std::future::pending().await,
+        "panic" => assert!(world.count("charge") > 1, "a bug after the charge"),
+        _ => {}
+    }
+    Ok(7)
+}
+
+#[step]
+async fn receipt(world: Res<World>, amount: u32) -> loom::Result<u32> {
+    world.hit("receipt");
+    Ok(amount)
+}
+
+#[flow]
+async fn paying(ctx: Ctx, how: String) -> loom::Result<u32> {
+    let paid = ctx.run(charge(how)).await?;
+    ctx.run(receipt(paid)).await
+}
+
+/// The flow drops the charge, and goes on.
+#[flow]
+async fn losing_interest(ctx: Ctx) -> loom::Result<bool> {
+    let lost = select! {
+        _ = ctx.run(charge("timeout".into())) => false,
+        () = ctx.sleep(millis(20)) => true,
+    };
+    ctx.run(receipt(0)).await?;
+    Ok(lost)
+}
+
+fn all() -> Registry {
+    registry!(flows: [paying, losing_interest], steps: [charge, receipt])
+}
+
+fn frame() -> FrameId {
+    FrameId::parsed("charge")
+}
+
+/// A payment that stands in doubt, after this way to die.
+async fn in_doubt(rig: &Rig, how: &'static str) -> (App, Handle<paying>) {
+    if how == "crash" {
+        let process = Process::start(rig, all()).await;
+        let app = process.app.clone();
+        process.run(async move { app.start(paying(how.into())).id("pay").await.map(drop).unwrap() }).await;
+        rig.world.seen("charge", 1).await;
+        process.kill();
+    }
+    let app = rig.app(all()).await;
+    let handle = app.start(paying(how.into())).id("pay").await.unwrap();
+    let report = report(&app, handle.id()).await;
+    assert_eq!((report.fault, report.frame.as_ref()), (Fault::InDoubt, Some(&frame())), "{report}");
+    (app, handle)
+}
+
+async fn ended(handle: &Handle<paying>) -> Result<u32, ExecutionError<loom::Error>> {
+    until(|| async { handle.status().await.unwrap().is_terminal() }).await;
+    handle.result().await
+}
+
+on_both! {
+    async fn whatever_ends_it_without_an_outcome_it_is_in_doubt_and_not_run_again(rig: Rig) {
+        for how in ["crash", "timeout", "panic"] {
+            let rig = if rig.file().is_some() { Rig::sqlite() } else { Rig::memory() };
+            let (app, handle) = in_doubt(&rig, how).await;
+            assert_eq!(rig.world.count("charge"), 1, "{how}");
+            // A restart looks, and leaves it to a person.
+            app.shutdown(seconds(1)).await;
+            let again = rig.app(all()).await;
+            again.work();
+            tokio::time::sleep(millis(100)).await;
+            assert_eq!(again.row(handle.id()).await.unwrap().status, Status::Parked);
+            assert_eq!(rig.world.count("charge"), 1, "{how}");
+            let done = Verdict::Done(Payload::encode(&7).unwrap());
+            again.judge(handle.id(), &frame(), done, "ada").await.unwrap();
+            assert_eq!(ended(&again.handle(handle.id())).await.unwrap(), 7);
+            assert_eq!((rig.world.count("charge"), rig.world.count("receipt")), (1, 1), "{how}");
+            let state = again.state(handle.id(), None).await.unwrap();
+            assert_eq!(state.frames[&frame()].by.as_deref(), Some("ada"));
+        }
+    }
+
+    async fn not_done_runs_it_again(rig: Rig) {
+        let (app, handle) = in_doubt(&rig, "panic").await;
+        app.judge(handle.id(), &frame(), Verdict::Again, "ada").await.unwrap();
+        assert_eq!(ended(&handle).await.unwrap(), 7);
+        assert_eq!(rig.world.count("charge"), 2);
+    }
+
+    async fn given_up_is_a_typed_failure(rig: Rig) {
+        let (app, handle) = in_doubt(&rig, "crash").await;
+        app.judge(handle.id(), &frame(), Verdict::GiveUp, "ada").await.unwrap();
+        match ended(&handle).await {
+            Err(ExecutionError::Failed(error)) => {
+                let by_ada = EffectError::InDoubt { attempt: 1, by: "ada".into() };
+                assert_eq!(error.engine(), Some(&by_ada));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!((rig.world.count("charge"), rig.world.count("receipt")), (1, 0));
+    }
+
+    async fn a_verdict_is_checked_and_given_once(rig: Rig) {
+        let (app, handle) = in_doubt(&rig, "crash").await;
+        let text = Verdict::Done(Payload::encode("seven").unwrap());
+        let wrong = app.judge(handle.id(), &frame(), text, "ada").await.unwrap_err();
+        assert!(matches!(wrong, ControlError::Invalid { .. }), "{wrong}");
+        let other = app.judge(handle.id(), &FrameId::parsed("receipt"), Verdict::Again, "ada").await.unwrap_err();
+        assert!(matches!(&other, ControlError::NotInDoubt { in_doubt, .. } if in_doubt == "charge"), "{other}");
+        // Of many different verdicts at once, one counts.
+        let verdicts = (0..20_u32).map(|n| {
+            let (app, id) = (app.clone(), handle.id().clone());
+            tokio::spawn(async move {
+                let done = Verdict::Done(Payload::encode(&n).unwrap());
+                app.judge(&id, &frame(), done, "ada").await.map(|()| n)
+            })
+        });
+        let taken: Vec<_> = join_all(verdicts).await.into_iter().filter_map(|done| done.unwrap().ok()).collect();
+        assert_eq!(taken.len(), 1, "{taken:?}");
+        assert_eq!(ended(&handle).await.unwrap(), taken[0]);
+    }
+
+    async fn what_the_flow_has_moved_on_from_is_recorded_and_stops_nobody(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(losing_interest()).id("lose").await.unwrap();
+        assert!(handle.result().await.unwrap());
+        let told = told(&app, &id("lose")).await;
+        assert_eq!((count(&told, "EFFECT_INDOUBT"), count(&told, "EXECUTION_PARKED")), (1, 0), "{told:?}");
+    }
+}
