@@ -1,15 +1,22 @@
-//! Values that the attributes take: durations and effect classes. Not which attribute takes which:
-//! `parse.rs` of each macro says that.
+//! Values that the attributes take: durations, versions, effect classes, lists of paths. Not which
+//! attribute takes which: `parse.rs` of each macro says that.
 
 use darling::ast::NestedMeta;
 use darling::{Error, FromMeta};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{Lit, LitStr};
+use syn::{Expr, Lit, LitInt, LitStr, Path};
 
 use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::names;
+use crate::runtime_path::RuntimePath;
+
+/// Parses the arguments of an attribute. Bad ones are reported, and there are none then.
+pub(crate) fn parse<T: FromMeta>(args: TokenStream, keys: &str, diagnostics: &mut Diagnostics) -> Option<T> {
+    let parsed = NestedMeta::parse_meta_list(args).map_err(Error::from).and_then(|list| T::from_list(&list));
+    parsed.map_err(|error| diagnostics.arguments(codes::ARGUMENT, error, keys)).ok()
+}
 
 /// A duration as written. It is read by [`DurationText::millis`], so that a bad one is an error
 /// with its own number rather than a parse error.
@@ -91,6 +98,77 @@ impl ToTokens for EffectClasses {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let classes = &self.0;
         tokens.extend(quote_spanned!(Span::mixed_site()=> &[#(#classes),*]));
+    }
+}
+
+/// A list of paths, `[refund, billing::charge]`.
+#[derive(Clone, Default)]
+pub(crate) struct Paths(pub(crate) Vec<Path>);
+
+impl FromMeta for Paths {
+    fn from_expr(expr: &Expr) -> Result<Self, Error> {
+        let Expr::Array(array) = expr else {
+            return Err(Error::custom("a list is written in brackets: `[one, other]`").with_span(expr));
+        };
+        let mut errors = Error::accumulator();
+        let mut paths = Vec::new();
+        for element in &array.elems {
+            match element {
+                Expr::Path(path) if path.qself.is_none() => paths.push(path.path.clone()),
+                other => errors.push(Error::custom("an element of this list is a path").with_span(other)),
+            }
+        }
+        errors.finish_with(Self(paths))
+    }
+}
+
+impl Paths {
+    /// Reports paths that are there already.
+    pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
+        for (position, path) in self.0.iter().enumerate() {
+            if self.0[..position].contains(path) {
+                diagnostics.report(
+                    codes::LISTED_TWICE,
+                    path,
+                    "this is in the list already",
+                    "remove one of the two",
+                );
+            }
+        }
+    }
+
+    /// `&[<path as Trait>::CONSTANT, …]`, each at the user's path.
+    pub(crate) fn descriptors(&self, runtime: &RuntimePath, of: &str, constant: &str) -> TokenStream {
+        let of = syn::Ident::new(of, Span::mixed_site());
+        let constant = syn::Ident::new(constant, Span::mixed_site());
+        let each = self
+            .0
+            .iter()
+            .map(|path| quote_spanned!(Span::mixed_site()=> <#path as #runtime::#of>::#constant));
+        quote_spanned!(Span::mixed_site()=> &[#(#each),*])
+    }
+}
+
+/// The version that an attribute gives, 1 unless it gives one. A bad one is reported.
+pub(crate) fn check_version(version: Option<&LitInt>, diagnostics: &mut Diagnostics) -> Option<u32> {
+    let Some(written) = version else { return Some(1) };
+    let version = written.base10_parse().ok().filter(|version| *version >= 1);
+    if version.is_none() {
+        diagnostics.report(
+            codes::VERSION,
+            written,
+            "a version is a whole number from 1",
+            "count versions up from 1, one for each change of the shape",
+        );
+    }
+    version
+}
+
+/// The optional value as tokens.
+pub(crate) fn optional(value: Option<impl ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#value)),
+        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
     }
 }
 

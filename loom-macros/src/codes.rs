@@ -65,6 +65,37 @@ codes! {
     ENGINE_TWICE        = "L0303", "A failure has one variant for the engine.";
     ENGINE_SHAPE        = "L0304", "The engine's variant holds one unnamed `EffectError`.";
     FAILURE_ARGUMENT    = "L0305", "`#[failure(..)]` takes only its own keys, each once.";
+
+    EVENT_ITEM          = "L0401", "An event is a struct or an enum.";
+    EVENT_NAME          = "L0402", "An event declares its name.";
+    EVENT_GENERIC       = "L0403", "An event has no generic parameters.";
+    VERSION             = "L0404", "A version is a whole number from 1.";
+    UPCAST              = "L0405", "Upcasters lead from version to version, up to the one of today.";
+
+    TOOL_DESCRIPTION    = "L0501", "A tool's doc comment tells models what it does.";
+    TOOL_NAME           = "L0502", "A tool's name is one that models can call.";
+
+    SKILL_ITEM          = "L0601", "A skill is a unit struct.";
+    SKILL_DESCRIPTION   = "L0602", "A skill's doc comment says when it is of use.";
+    SKILL_FILE          = "L0603", "A skill's instructions are in a file beside the source.";
+
+    AGENT_INSTRUCTIONS  = "L0701", "An agent's doc comment holds its instructions.";
+    AGENT_BODY          = "L0702", "An agent has a body, until there is a loop for those without.";
+    AGENT_LIMIT         = "L0703", "A limit of an agent is a number that lets it do something.";
+    LISTED_TWICE        = "L0704", "A list names each item once.";
+    AGENT_MODEL         = "L0705", "A model has a name.";
+
+    PROJECTION_ITEM     = "L0801", "A projection is a plain `impl` block of a type.";
+    FOLD_ASYNC          = "L0802", "A fold is not an `async fn`.";
+    FOLD_SIGNATURE      = "L0803", "A fold takes `&mut self` and one fact, and returns nothing.";
+    FOLD_IMPURE         = "L0804", "A fold sees its state and the fact, and nothing else.";
+    FOLD_UNMARKED       = "L0805", "Every function of a projection says, once, what it folds.";
+    FOLD_TWICE          = "L0806", "A fact has one fold.";
+
+    CRON                = "L0901", "A schedule is a cron expression of five fields that comes due.";
+    TIME_ZONE           = "L0902", "A time zone is named in the IANA database.";
+    SCHEDULED           = "L0903", "A schedule starts a flow, and has no input for it.";
+    POLICY_ITEM         = "L0904", "A policy is a `const`, a `static` or a `fn` without parameters.";
 }
 
 #[cfg(test)]

@@ -17,6 +17,16 @@ impl<T> Checked<T> {
     pub(crate) fn into_inner(self) -> T {
         self.0
     }
+
+    /// A look at it.
+    pub(crate) fn get(&self) -> &T {
+        &self.0
+    }
+
+    /// A part of it, which was checked with the whole.
+    pub(crate) fn map<U>(self, part: impl FnOnce(T) -> U) -> Checked<U> {
+        Checked(part(self.0))
+    }
 }
 
 /// A model that broke rules, with its errors as tokens.

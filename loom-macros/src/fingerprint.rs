@@ -17,6 +17,13 @@ pub(crate) fn of(attrs: &[Attribute], sig: &Signature, body: &TokenStream) -> u6
     hash.0
 }
 
+/// The fingerprint of other code, where formatting that moves no token does not count.
+pub(crate) fn of_tokens(tokens: &TokenStream) -> u64 {
+    let mut hash = Fnv::new();
+    hash.tokens(tokens.clone());
+    hash.0
+}
+
 /// The body as rustfmt could have left it, whatever the user typed. A body that does not parse is
 /// taken as it is: it does not compile either.
 fn normal_form(body: &TokenStream) -> TokenStream {

@@ -182,21 +182,36 @@ pub(crate) fn mentions(tokens: &TokenStream, ident: &Ident) -> bool {
     })
 }
 
-/// The output for an item that is not a function: the error, under the number of the rule that says
+/// What an attribute goes on, for the message about anything else.
+pub(crate) struct Place {
+    pub(crate) attribute: &'static str,
+    pub(crate) goes_on: &'static str,
+    pub(crate) example: &'static str,
+}
+
+impl Place {
+    /// That of an attribute of functions.
+    pub(crate) const fn function(attribute: &'static str) -> Self {
+        Self { attribute, goes_on: "an `async fn`", example: "async fn name(..) -> Result<..> { .. }" }
+    }
+}
+
+/// The output for an item that is not what the macro goes on: the error, under the number of the rule that says
 /// what the macro goes on, and the tokens as they came, so that an editor still sees what the user is
 /// typing.
 pub(crate) fn unparsed(
     item: TokenStream,
     error: &syn::Error,
     code: Code,
-    attribute: &str,
+    place: &Place,
     mut diagnostics: Diagnostics,
 ) -> TokenStream {
+    let Place { attribute, goes_on, example } = place;
     diagnostics.report_at(
         code,
         error.span(),
-        format_args!("`#[{attribute}]` goes on an `async fn`: {error}"),
-        "write `async fn name(..) -> Result<..> { .. }`",
+        format_args!("`#[{attribute}]` goes on {goes_on}: {error}"),
+        format_args!("write `{example}`"),
     );
     match diagnostics.seal(item) {
         Ok(sealed) => sealed.into_inner(),

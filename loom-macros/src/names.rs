@@ -20,9 +20,42 @@ pub(crate) fn of(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
+/// The name that the identifier of a type, constant or function gives to what no log repeats:
+/// `OrderTotals`, `ORDER_TOTALS` and `order_totals` are `order-totals`.
+pub(crate) fn kebab(ident: &Ident) -> String {
+    let text = of(ident);
+    let mut name = String::new();
+    let mut earlier = None::<char>;
+    for c in text.chars() {
+        let begins = c.is_uppercase() && earlier.is_some_and(|e| e.is_lowercase() || e.is_ascii_digit());
+        if (begins || c == '_') && !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+        if c != '_' {
+            name.extend(c.to_lowercase());
+        }
+        earlier = Some(c);
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_valid;
+    use super::{is_valid, kebab};
+
+    #[test]
+    fn types_constants_and_functions_give_one_name() {
+        for (ident, name) in [
+            ("OrderTotals", "order-totals"),
+            ("ORDER_TOTALS", "order-totals"),
+            ("order_totals", "order-totals"),
+            ("V2Totals", "v2-totals"),
+            ("r#type", "type"),
+            ("_Hidden", "hidden"),
+        ] {
+            assert_eq!(kebab(&syn::parse_str(ident).expect("an identifier")), name);
+        }
+    }
 
     #[test]
     fn names_cannot_forge_ids() {

@@ -1,22 +1,31 @@
 //! What generated code reaches the runtime through, version 1. Not for people: it may change with any release,
 //! together with the macros.
 
+pub mod stub;
+
 pub use futures_util::future::BoxFuture;
 pub use linkme;
 pub use schemars;
 pub use serde;
+pub use serde_json;
 pub use tokio;
 
 pub use crate::{
+    agent::{Agent, AgentDescriptor, Budget},
     context::Ctx,
     descriptor::{
-        Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor, SchemaFn,
-        Site, StepDescriptor,
+        Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor,
+        ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
     },
+    domain_event::{DomainEvent, EventDescriptor, Infallible, UpcastError, Upcaster},
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
-    registry::{FLOWS_V1, STEPS_V1},
+    policy::{NamedPolicy, Policy, PolicyDescriptor},
+    projection::{Fact, FoldError, Projection, ProjectionDescriptor},
+    registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
+    skill::{Skill, SkillDescriptor},
     step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},
+    tool::{Tool, ToolDescriptor},
 };
 pub use kernel::{Delivery, EffectError, RetryClass, RetryPolicy};
 

@@ -10,7 +10,7 @@ use kernel::{
 };
 use schemars::Schema;
 
-use crate::{Ctx, step::StepEnv};
+use crate::{Ctx, PolicyDescriptor, step::StepEnv};
 
 /// Makes the JSON Schema of a type: a function, since schemas are not constants.
 pub type SchemaFn = fn() -> Schema;
@@ -108,6 +108,10 @@ pub struct FlowDescriptor {
     pub gates: &'static [GateDescriptor],
     /// The effect classes that it may reach; `None` when it declares no ceiling.
     pub effects: Option<&'static [&'static str]>,
+    /// The policies that it is held to.
+    pub policies: &'static [&'static PolicyDescriptor],
+    /// When it is to be started by itself.
+    pub schedule: Option<ScheduleDescriptor>,
     /// Its shape.
     pub graph: &'static [Node],
     /// The parts that it calls.
@@ -144,6 +148,15 @@ impl FlowDescriptor {
         }
         gates
     }
+}
+
+/// When a flow is to be started by itself. A description: a scheduler acts on it, and this crate has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleDescriptor {
+    /// A cron expression of five fields, checked at compile time.
+    pub cron: &'static str,
+    /// The name of the zone in whose local time it is read, from the IANA database.
+    pub time_zone: &'static str,
 }
 
 /// A part of flows: a helper with a prefix of its own.

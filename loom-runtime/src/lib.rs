@@ -3,6 +3,7 @@
 
 #[doc(hidden)]
 pub mod __v1;
+mod agent;
 mod app;
 mod clock;
 mod code;
@@ -10,26 +11,33 @@ mod code;
 pub mod conformance;
 mod context;
 mod descriptor;
+mod domain_event;
 mod failure;
 mod flow;
 mod inbox_item;
 mod limits;
 mod memory;
+mod policy;
 pub mod ports;
+mod projection;
 mod registry;
 mod replay_check;
+mod skill;
 mod step;
+mod tool;
 mod worker;
 
+pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
     AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    Pending, Said, Start, StartDynamic, StartError,
+    Pending, ProjectError, Said, Start, StartDynamic, StartError,
 };
-pub use context::{Ctx, Decide, DomainEvent, PartRun, Run, Sleep, Suspend, Uuid};
+pub use context::{Ctx, Decide, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, ResourceDescriptor, RunFlow,
-    SchemaFn, Site, StepDescriptor,
+    ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
+pub use domain_event::{DomainEvent, EventDescriptor, EventError, UpcastError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};
 pub use kernel::{
@@ -37,7 +45,11 @@ pub use kernel::{
 };
 pub use limits::Limits;
 pub use memory::Memory;
+pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
+pub use projection::{Fact, Fold, FoldError, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{replay, replay_check};
+pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
+pub use tool::{Tool, ToolDescriptor};
 pub use worker::WorkerOptions;

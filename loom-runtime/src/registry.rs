@@ -1,11 +1,15 @@
-//! Which flows and steps a program has: linked in by the macros, or listed by hand.
+//! Which flows, steps and other items a program has: linked in by the macros, or listed by hand.
 //! Not a loader: the set is fixed when the program is built.
 
 use std::collections::BTreeMap;
 
 use linkme::distributed_slice;
 
-use crate::{Flow, FlowDescriptor, Location, Resources, Step, StepDescriptor};
+use crate::{
+    Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, NamedPolicy,
+    PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Skill, SkillDescriptor, Step,
+    StepDescriptor, Tool, ToolDescriptor,
+};
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.
 #[doc(hidden)]
@@ -17,11 +21,47 @@ pub static STEPS_V1: [&'static StepDescriptor];
 #[distributed_slice]
 pub static FLOWS_V1: [&'static FlowDescriptor];
 
-/// The flows and steps of a program, by name.
+/// The linked-in domain events.
+#[doc(hidden)]
+#[distributed_slice]
+pub static EVENTS_V1: [&'static EventDescriptor];
+
+/// The linked-in tools. Each is among the steps as well.
+#[doc(hidden)]
+#[distributed_slice]
+pub static TOOLS_V1: [&'static ToolDescriptor];
+
+/// The linked-in skills.
+#[doc(hidden)]
+#[distributed_slice]
+pub static SKILLS_V1: [&'static SkillDescriptor];
+
+/// The linked-in agents. Each is among the flows as well.
+#[doc(hidden)]
+#[distributed_slice]
+pub static AGENTS_V1: [&'static AgentDescriptor];
+
+/// The linked-in projections.
+#[doc(hidden)]
+#[distributed_slice]
+pub static PROJECTIONS_V1: [&'static ProjectionDescriptor];
+
+/// The linked-in policies.
+#[doc(hidden)]
+#[distributed_slice]
+pub static POLICIES_V1: [&'static PolicyDescriptor];
+
+/// The items of a program, by kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    flows: BTreeMap<&'static str, &'static FlowDescriptor>,
-    steps: BTreeMap<&'static str, &'static StepDescriptor>,
+    flows: Table<FlowDescriptor>,
+    steps: Table<StepDescriptor>,
+    events: Table<EventDescriptor>,
+    tools: Table<ToolDescriptor>,
+    skills: Table<SkillDescriptor>,
+    agents: Table<AgentDescriptor>,
+    projections: Table<ProjectionDescriptor>,
+    policies: Table<PolicyDescriptor>,
     clashes: Vec<RegistryError>,
 }
 
@@ -34,7 +74,7 @@ pub enum RegistryError {
         "{what} `{name}` is defined twice: at {first} and at {second}; rename one, or give it `name = \"…\"`"
     )]
     Duplicate {
-        /// `flow` or `step`.
+        /// `flow`, `step`, …
         what: &'static str,
         /// The name.
         name: &'static str,
@@ -55,6 +95,24 @@ pub enum RegistryError {
         /// The resource's type.
         resource: &'static str,
     },
+    /// Something refers to what is not registered.
+    #[error(
+        "{what} `{name}` ({location}) refers to the {wanted} `{missing}` ({place}), which is not registered: list it"
+    )]
+    Dangling {
+        /// `agent` or `flow`.
+        what: &'static str,
+        /// Its name.
+        name: &'static str,
+        /// Where it is written.
+        location: String,
+        /// `tool`, `skill` or `policy`.
+        wanted: &'static str,
+        /// The name of that.
+        missing: &'static str,
+        /// Where that is written.
+        place: String,
+    },
 }
 
 /// One thing to register by hand.
@@ -64,6 +122,18 @@ pub enum Entry {
     Flow(&'static FlowDescriptor),
     /// A step.
     Step(&'static StepDescriptor),
+    /// A domain event.
+    Event(&'static EventDescriptor),
+    /// A tool, and the step that it is.
+    Tool(&'static ToolDescriptor),
+    /// A skill.
+    Skill(&'static SkillDescriptor),
+    /// An agent, and the flow that it is.
+    Agent(&'static AgentDescriptor),
+    /// A projection.
+    Projection(&'static ProjectionDescriptor),
+    /// A policy.
+    Policy(&'static PolicyDescriptor),
 }
 
 impl Entry {
@@ -76,6 +146,36 @@ impl Entry {
     pub const fn step<S: Step>() -> Self {
         Self::Step(S::DESCRIPTOR)
     }
+
+    /// The domain event `E`.
+    pub const fn event<E: DomainEvent>() -> Self {
+        Self::Event(E::DESCRIPTOR)
+    }
+
+    /// The tool `T`, and the step that it is.
+    pub const fn tool<T: Tool>() -> Self {
+        Self::Tool(T::TOOL)
+    }
+
+    /// The skill `S`.
+    pub const fn skill<S: Skill>() -> Self {
+        Self::Skill(S::DESCRIPTOR)
+    }
+
+    /// The agent `A`, and the flow that it is.
+    pub const fn agent<A: Agent>() -> Self {
+        Self::Agent(A::AGENT)
+    }
+
+    /// The projection `P`.
+    pub const fn projection<P: Projection>() -> Self {
+        Self::Projection(P::DESCRIPTOR)
+    }
+
+    /// The policy `P`: the name of a `#[policy]` item.
+    pub const fn policy<P: NamedPolicy>() -> Self {
+        Self::Policy(P::DESCRIPTOR)
+    }
 }
 
 impl Registry {
@@ -83,40 +183,119 @@ impl Registry {
     pub fn linked() -> Self {
         let flows = FLOWS_V1.iter().copied().map(Entry::Flow);
         let steps = STEPS_V1.iter().copied().map(Entry::Step);
-        Self::of(flows.chain(steps))
+        let events = EVENTS_V1.iter().copied().map(Entry::Event);
+        let tools = TOOLS_V1.iter().copied().map(Entry::Tool);
+        let skills = SKILLS_V1.iter().copied().map(Entry::Skill);
+        let agents = AGENTS_V1.iter().copied().map(Entry::Agent);
+        let projections = PROJECTIONS_V1.iter().copied().map(Entry::Projection);
+        let policies = POLICIES_V1.iter().copied().map(Entry::Policy);
+        let work = flows.chain(steps).chain(events).chain(tools);
+        Self::of(work.chain(skills).chain(agents).chain(projections).chain(policies))
     }
 
     /// These and no others; the same checks hold.
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut registry = Self::default();
         for entry in entries {
-            match entry {
-                Entry::Flow(flow) => registry.add_flow(flow),
-                Entry::Step(step) => registry.add_step(step),
-            }
+            registry.add(entry);
         }
         registry.clashes.sort_by_key(ToString::to_string); // the linker's order says nothing
+        registry.clashes.dedup();
         registry
+    }
+
+    fn add(&mut self, entry: Entry) {
+        let clash = match entry {
+            Entry::Flow(flow) => self.flows.add(flow),
+            Entry::Step(step) => self.steps.add(step),
+            Entry::Event(event) => self.events.add(event),
+            Entry::Tool(tool) => self.steps.add(tool.step).or(self.tools.add(tool)),
+            Entry::Skill(skill) => self.skills.add(skill),
+            Entry::Agent(agent) => self.flows.add(agent.flow).or(self.agents.add(agent)),
+            Entry::Projection(projection) => self.projections.add(projection),
+            Entry::Policy(policy) => self.policies.add(policy),
+        };
+        self.clashes.extend(clash);
     }
 
     /// The flow with this name.
     pub fn flow(&self, name: &str) -> Option<&'static FlowDescriptor> {
-        self.flows.get(name).copied()
+        self.flows.get(name)
     }
 
     /// The step with this name.
     pub fn step(&self, name: &str) -> Option<&'static StepDescriptor> {
-        self.steps.get(name).copied()
+        self.steps.get(name)
+    }
+
+    /// The domain event with this name.
+    pub fn event(&self, name: &str) -> Option<&'static EventDescriptor> {
+        self.events.get(name)
+    }
+
+    /// The tool with this name.
+    pub fn tool(&self, name: &str) -> Option<&'static ToolDescriptor> {
+        self.tools.get(name)
+    }
+
+    /// The skill with this name.
+    pub fn skill(&self, name: &str) -> Option<&'static SkillDescriptor> {
+        self.skills.get(name)
+    }
+
+    /// The agent with this name.
+    pub fn agent(&self, name: &str) -> Option<&'static AgentDescriptor> {
+        self.agents.get(name)
+    }
+
+    /// The projection with this name.
+    pub fn projection(&self, name: &str) -> Option<&'static ProjectionDescriptor> {
+        self.projections.get(name)
+    }
+
+    /// The policy with this name.
+    pub fn policy(&self, name: &str) -> Option<&'static PolicyDescriptor> {
+        self.policies.get(name)
     }
 
     /// The flows, in order of their names.
     pub fn flows(&self) -> impl Iterator<Item = &'static FlowDescriptor> {
-        self.flows.values().copied()
+        self.flows.all()
     }
 
     /// The steps, in order of their names.
     pub fn steps(&self) -> impl Iterator<Item = &'static StepDescriptor> {
-        self.steps.values().copied()
+        self.steps.all()
+    }
+
+    /// The domain events, in order of their names.
+    pub fn events(&self) -> impl Iterator<Item = &'static EventDescriptor> {
+        self.events.all()
+    }
+
+    /// The tools, in order of their names.
+    pub fn tools(&self) -> impl Iterator<Item = &'static ToolDescriptor> {
+        self.tools.all()
+    }
+
+    /// The skills, in order of their names.
+    pub fn skills(&self) -> impl Iterator<Item = &'static SkillDescriptor> {
+        self.skills.all()
+    }
+
+    /// The agents, in order of their names.
+    pub fn agents(&self) -> impl Iterator<Item = &'static AgentDescriptor> {
+        self.agents.all()
+    }
+
+    /// The projections, in order of their names.
+    pub fn projections(&self) -> impl Iterator<Item = &'static ProjectionDescriptor> {
+        self.projections.all()
+    }
+
+    /// The policies, in order of their names.
+    pub fn policies(&self) -> impl Iterator<Item = &'static PolicyDescriptor> {
+        self.policies.all()
     }
 
     /// Everything that is wrong, in a stable order; empty when all is well.
@@ -130,29 +309,105 @@ impl Registry {
                 },
             ));
         }
+        for flow in self.flows() {
+            wrong.extend(self.policies.missing(flow.policies, flow));
+        }
+        for agent in self.agents() {
+            wrong.extend(self.tools.missing(agent.tools, agent));
+            wrong.extend(self.skills.missing(agent.skills, agent));
+        }
         wrong
     }
+}
 
-    fn add_flow(&mut self, flow: &'static FlowDescriptor) {
-        if let Some(first) = self.flows.insert(flow.name, flow)
-            && !std::ptr::eq(first, flow)
-        {
-            self.clash("flow", flow.name, first.location, flow.location);
-        }
+/// What the tables need to know of a descriptor.
+trait Item: 'static {
+    /// The word for messages.
+    const KIND: &'static str;
+
+    fn name(&self) -> &'static str;
+    fn location(&self) -> Location;
+}
+
+macro_rules! items {
+    ($($descriptor:ty, $kind:literal, |$item:ident| ($name:expr, $location:expr);)*) => {
+        $(impl Item for $descriptor {
+            const KIND: &'static str = $kind;
+
+            fn name(&self) -> &'static str {
+                let $item = self;
+                $name
+            }
+
+            fn location(&self) -> Location {
+                let $item = self;
+                $location
+            }
+        })*
+    };
+}
+
+items! {
+    FlowDescriptor, "flow", |flow| (flow.name, flow.location);
+    StepDescriptor, "step", |step| (step.name, step.location);
+    EventDescriptor, "event", |event| (event.name, event.location);
+    ToolDescriptor, "tool", |tool| (tool.step.name, tool.step.location);
+    SkillDescriptor, "skill", |skill| (skill.name, skill.location);
+    AgentDescriptor, "agent", |agent| (agent.flow.name, agent.flow.location);
+    ProjectionDescriptor, "projection", |projection| (projection.name, projection.location);
+    PolicyDescriptor, "policy", |policy| (policy.name, policy.location);
+}
+
+/// The items of one kind, by name.
+#[derive(Debug)]
+struct Table<D: 'static>(BTreeMap<&'static str, &'static D>);
+
+impl<D> Default for Table<D> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<D> Clone for Table<D> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<D: Item> Table<D> {
+    fn get(&self, name: &str) -> Option<&'static D> {
+        self.0.get(name).copied()
     }
 
-    fn add_step(&mut self, step: &'static StepDescriptor) {
-        if let Some(first) = self.steps.insert(step.name, step)
-            && !std::ptr::eq(first, step)
-        {
-            self.clash("step", step.name, first.location, step.location);
-        }
+    fn all(&self) -> impl Iterator<Item = &'static D> {
+        self.0.values().copied()
     }
 
-    fn clash(&mut self, what: &'static str, name: &'static str, one: Location, other: Location) {
-        let mut places = [one.to_string(), other.to_string()];
-        places.sort();
-        let [first, second] = places;
-        self.clashes.push(RegistryError::Duplicate { what, name, first, second });
+    /// Adds an item; another of its name is an error. A constant may have several addresses, so that the place tells
+    /// what is the same.
+    fn add(&mut self, item: &'static D) -> Option<RegistryError> {
+        let (first, second) = (self.0.insert(item.name(), item)?.location(), item.location());
+        (first != second).then(|| {
+            let mut places = [first.to_string(), second.to_string()];
+            places.sort();
+            let [first, second] = places;
+            RegistryError::Duplicate { what: D::KIND, name: item.name(), first, second }
+        })
+    }
+
+    /// Those of `wanted` that are not here.
+    fn missing<W: Item>(&self, wanted: &'static [&'static D], by: &W) -> Vec<RegistryError> {
+        let here = |item: &&&D| self.get(item.name()).is_some();
+        let missing = wanted.iter().filter(|item| !here(item));
+        missing
+            .map(|item| RegistryError::Dangling {
+                what: W::KIND,
+                name: by.name(),
+                location: by.location().to_string(),
+                wanted: D::KIND,
+                missing: item.name(),
+                place: item.location().to_string(),
+            })
+            .collect()
     }
 }

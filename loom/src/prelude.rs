@@ -6,10 +6,10 @@ use std::time::Duration;
 #[cfg(feature = "sqlite")]
 pub use ::sqlite::Sqlite;
 pub use futures_util::future::{join_all, try_join_all};
-pub use loom_macros::{Failure, flow, step};
+pub use loom_macros::{Failure, agent, event, flow, policy, projection, skill, step, tool};
 pub use loom_runtime::{
     __v1::tokio::{join, try_join},
-    Ctx, DomainEvent, EffectError, Failure, Res, StepCx, Timestamp, select,
+    Ctx, DomainEvent, EffectError, Failure, Policy, Res, StepCx, Timestamp, select,
 };
 
 /// So many milliseconds.

@@ -8,6 +8,7 @@
 //! | `calls` | a durable call with what is chained to it |
 //! | `macros` | the macros that are read, and how |
 //! | `banned` | the paths that a flow may not use |
+//! | `purity` | the same for code that is no flow |
 //! | `graph` | the static graph |
 //! | `label` | source text as a short label |
 //! | `rewrite` | the tokens that the traversal puts in |
@@ -18,6 +19,7 @@ mod calls;
 mod graph;
 mod label;
 mod macros;
+mod purity;
 mod rewrite;
 mod rules;
 mod scope;
@@ -32,6 +34,7 @@ pub(crate) use calls::{Call, Target};
 #[cfg(test)]
 pub(crate) use graph::Arm;
 pub(crate) use graph::{Node, slice};
+pub(crate) use purity::{Banned, banned_in};
 pub(crate) use rewrite::{NEAR, SITES};
 
 /// A body after the traversal.

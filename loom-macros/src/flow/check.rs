@@ -1,5 +1,5 @@
-//! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, and those of its body, which
-//! `body/rules.rs` holds. Nothing is built here.
+//! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
+//! L0903, and those of its body, which `body/rules.rs` holds. Nothing is built here.
 
 use syn::{FnArg, Type};
 
@@ -8,24 +8,32 @@ use crate::codes;
 use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item;
 use crate::names;
+use crate::schedule;
 
 use super::model::{Flow, Kind};
 
 /// Applies every rule.
 pub(crate) fn check(flow: Flow, mut diagnostics: Diagnostics) -> Result<Checked<Flow>, Box<Faulty<Flow>>> {
-    signature(&flow, &mut diagnostics);
-    parameters(&flow, &mut diagnostics);
-    result(&flow, &mut diagnostics);
-    name(&flow, &mut diagnostics);
-    effects(&flow, &mut diagnostics);
-    if let Some(survey) = &flow.survey {
-        survey.check(&mut diagnostics);
-    }
+    rules(&flow, &mut diagnostics);
     diagnostics.seal(flow)
 }
 
+/// The rules themselves, for what is a flow and more.
+pub(crate) fn rules(flow: &Flow, diagnostics: &mut Diagnostics) {
+    signature(flow, diagnostics);
+    parameters(flow, diagnostics);
+    result(flow, diagnostics);
+    name(flow, diagnostics);
+    effects(flow, diagnostics);
+    flow.policies.check(diagnostics);
+    scheduled(flow, diagnostics);
+    if let Some(survey) = &flow.survey {
+        survey.check(diagnostics);
+    }
+}
+
 fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
-    let (sig, noun) = (&flow.item.sig, flow.kind.noun());
+    let (sig, noun, a_flow) = (&flow.item.sig, flow.kind.noun(), flow.kind.indefinite());
     if sig.asyncness.is_none() {
         diagnostics.report(
             codes::FLOW_NOT_ASYNC,
@@ -38,13 +46,13 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
         diagnostics.report(
             codes::FLOW_GENERIC,
             param,
-            format_args!("a {noun} has no generic parameters: a log names it, and nothing more"),
+            format_args!("{a_flow} has no generic parameters: a log names it, and nothing more"),
             "write the types; share code in plain generic functions, or in steps",
         );
     }
     if flow.ctx.is_none() {
         let help = format!("write `async fn {}(ctx: Ctx, ..)`", sig.ident);
-        let message = format!("the first parameter of a {noun} is its context, by a plain name");
+        let message = format!("the first parameter of {a_flow} is its context, by a plain name");
         match sig.inputs.first() {
             Some(arg) => diagnostics.report(codes::FLOW_CTX, arg, message, help),
             None => diagnostics.report(codes::FLOW_CTX, &sig.ident, message, help),
@@ -53,7 +61,7 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
 }
 
 fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
-    let noun = flow.kind.noun();
+    let a_flow = flow.kind.indefinite();
     for arg in &flow.unusable {
         match arg {
             // As a first parameter it has been reported as not being the context.
@@ -61,7 +69,7 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
             FnArg::Typed(typed) => diagnostics.report(
                 codes::FLOW_INPUT,
                 &typed.pat,
-                format_args!("the input of a {noun} is a plain name"),
+                format_args!("the input of {a_flow} is a plain name"),
                 "take the value by a name and destructure it in the body",
             ),
         }
@@ -71,24 +79,24 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
             Type::Reference(_) => diagnostics.report(
                 codes::FLOW_INPUT,
                 &param.ty,
-                format_args!("a {noun} owns its input: it may go on in another process"),
+                format_args!("{a_flow} owns its input: it may go on in another process"),
                 "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`",
             ),
             Type::ImplTrait(_) => diagnostics.report(
                 codes::FLOW_GENERIC,
                 &param.ty,
-                format_args!("a {noun} has no `impl Trait` parameters"),
+                format_args!("{a_flow} has no `impl Trait` parameters"),
                 "name the type",
             ),
             _ => {}
         }
     }
-    if flow.kind == Kind::Flow && flow.ctx.is_some() {
+    if flow.kind != Kind::Part && flow.ctx.is_some() {
         for extra in flow.inputs.iter().skip(1) {
             diagnostics.report(
                 codes::FLOW_INPUT,
                 &extra.ident,
-                "a flow has one input, whose JSON starts it",
+                format_args!("{} has one input, whose JSON starts it", flow.kind.indefinite()),
                 "put the inputs into a struct: `async fn f(ctx: Ctx, input: Input)`",
             );
         }
@@ -99,14 +107,16 @@ fn result(flow: &Flow, diagnostics: &mut Diagnostics) {
     if flow.kind == Kind::Part {
         return;
     }
-    let help = "write `-> Result<T, E>`, where `E: Failure` is the flow's failure channel";
+    let noun = flow.kind.noun();
+    let help = format!("write `-> Result<T, E>`, where `E: Failure` is the {noun}'s failure channel");
     match flow.item.output() {
         None => {
-            let message = format!("the flow `{}` returns nothing", flow.item.sig.ident);
+            let message = format!("the {noun} `{}` returns nothing", flow.item.sig.ident);
             diagnostics.report(codes::FLOW_RESULT, &flow.item.sig.ident, message, help);
         }
         Some(ty) if !item::may_be_result(ty) => {
-            diagnostics.report(codes::FLOW_RESULT, ty, "a flow returns a `Result`", help);
+            let message = format!("{} returns a `Result`", flow.kind.indefinite());
+            diagnostics.report(codes::FLOW_RESULT, ty, message, help);
         }
         Some(_) => {}
     }
@@ -119,10 +129,43 @@ fn name(flow: &Flow, diagnostics: &mut Diagnostics) {
         None if !names::is_valid(&flow.name) => diagnostics.report(
             codes::NAME,
             &flow.item.sig.ident,
-            format_args!("`{}` cannot name a {noun}", flow.name),
-            format_args!("{}; or give the name: `#[flow(name = \"…\")]`", names::HELP),
+            format_args!("`{}` cannot name {}", flow.name, flow.kind.indefinite()),
+            format_args!("{}; or give the name: `#[{}(name = \"…\")]`", names::HELP, flow.kind.attribute()),
         ),
         None => {}
+    }
+}
+
+fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
+    let Some(cron) = &flow.schedule else {
+        if let Some(zone) = &flow.time_zone {
+            diagnostics.report(
+                codes::SCHEDULED,
+                zone,
+                "a time zone without a schedule means nothing",
+                "add `schedule = \"0 9 * * MON-FRI\"`, or remove `time_zone`",
+            );
+        }
+        return;
+    };
+    schedule::check_cron(cron, diagnostics);
+    if let Some(zone) = &flow.time_zone {
+        schedule::check_zone(zone, diagnostics);
+    }
+    if flow.kind == Kind::Part {
+        diagnostics.report(
+            codes::SCHEDULED,
+            cron,
+            "a part runs within a flow, never by itself",
+            "put the schedule on the flow",
+        );
+    } else if let Some(input) = flow.inputs.first() {
+        diagnostics.report(
+            codes::SCHEDULED,
+            &input.ident,
+            "a schedule has no input to start this with",
+            "take none: read what is needed in a step, and the time from `ctx.now()`",
+        );
     }
 }
 

@@ -2,12 +2,15 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::LitStr;
 
+use crate::arguments::optional;
 use crate::body::{self, Call, SITES, Survey, Target};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
 use crate::names;
+use crate::registration;
 use crate::surface::Surface;
 
 use super::model::{Flow, Kind};
@@ -18,11 +21,11 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
     let surface = surface(&flow);
     let (items, constructor) = (surface.tokens(), surface.constructor(&construct(&flow)));
     let implementation = match flow.kind {
-        Kind::Flow => implement_flow(&flow),
+        Kind::Flow | Kind::Agent => implement_flow(&flow),
         Kind::Part => implement_part(&flow),
     };
     let (sites, body) = (sites(&flow), body(&flow));
-    let element = (flow.kind == Kind::Flow).then(|| element(&flow));
+    let element = (flow.kind != Kind::Part).then(|| element(&flow));
     let cfgs = flow.item.cfgs();
     quote_spanned! {Span::mixed_site()=>
         #items
@@ -49,7 +52,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this flow did not compile"));
     let implementation = match flow.kind {
-        Kind::Flow => {
+        Kind::Flow | Kind::Agent => {
             let (output, error) = match flow.item.known_result() {
                 Some(ty) => {
                     (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err))
@@ -61,7 +64,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
                     type Input = ();
                     type Output = #output;
                     type Error = #error;
-                    const DESCRIPTOR: &'static #runtime::FlowDescriptor = #panic;
+                    const DESCRIPTOR: &'static #runtime::FlowDescriptor = #runtime::stub::FLOW;
                     fn run(_: #runtime::Ctx, _: Self::Input)
                         -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
                     { #panic }
@@ -70,7 +73,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         }
         Kind::Part => quote_spanned! {Span::mixed_site()=>
             impl #runtime::Part for #name {
-                const DESCRIPTOR: &'static #runtime::PartDescriptor = #panic;
+                const DESCRIPTOR: &'static #runtime::PartDescriptor = #runtime::stub::PART;
             }
         },
     };
@@ -90,7 +93,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
 fn surface(flow: &Flow) -> Surface<'_> {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let (call, must_use) = match flow.kind {
-        Kind::Flow => (
+        Kind::Flow | Kind::Agent => (
             quote_spanned!(Span::mixed_site()=> #runtime::FlowCall<#name>),
             "a flow call does nothing until it is started",
         ),
@@ -122,7 +125,7 @@ fn input(flow: &Flow) -> (TokenStream, TokenStream) {
 fn construct(flow: &Flow) -> TokenStream {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     match flow.kind {
-        Kind::Flow => {
+        Kind::Flow | Kind::Agent => {
             let (_, value) = input(flow);
             quote_spanned!(Span::mixed_site()=> #runtime::FlowCall::<#name>::new(#value))
         }
@@ -151,11 +154,12 @@ fn implement_flow(flow: &Flow) -> TokenStream {
     let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
     let descriptor = descriptor(flow);
     quote_spanned! {Span::mixed_site()=>
+        const __LOOM_DESCRIPTOR: &#runtime::FlowDescriptor = &#descriptor;
         impl #runtime::Flow for #name {
             type Input = #input;
             type Output = <#output as #runtime::StepResult>::Ok;
             type Error = <#output as #runtime::StepResult>::Err;
-            const DESCRIPTOR: &'static #runtime::FlowDescriptor = &#descriptor;
+            const DESCRIPTOR: &'static #runtime::FlowDescriptor = __LOOM_DESCRIPTOR;
             fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
                 -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
             { #future }
@@ -182,12 +186,9 @@ fn descriptor(flow: &Flow) -> TokenStream {
     let (runtime, ident) = (&flow.runtime, &flow.item.sig.ident);
     let (name, doc) = (&flow.name, flow.item.doc_text());
     let location = location::location(ident.span(), runtime);
-    let effects = match &flow.effects {
-        Some(classes) => {
-            quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#classes))
-        }
-        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
-    };
+    let effects = optional(flow.effects.as_ref());
+    let policies = flow.policies.descriptors(runtime, "NamedPolicy", "DESCRIPTOR");
+    let schedule = optional(schedule(flow));
     let shape = shape(flow);
     quote_spanned! {Span::mixed_site()=>
         #runtime::FlowDescriptor {
@@ -198,10 +199,21 @@ fn descriptor(flow: &Flow) -> TokenStream {
             output: #runtime::schema_of::<<#ident as #runtime::Flow>::Output>,
             error: #runtime::schema_of::<<#ident as #runtime::Flow>::Error>,
             effects: #effects,
+            policies: #policies,
+            schedule: #schedule,
             run: #runtime::run_flow::<#ident>,
             #shape
         }
     }
+}
+
+/// The description of the schedule; UTC when no zone is given.
+fn schedule(flow: &Flow) -> Option<TokenStream> {
+    let (runtime, cron) = (&flow.runtime, flow.schedule.as_ref()?);
+    let zone = flow.time_zone.as_ref().map_or_else(|| "UTC".to_owned(), LitStr::value);
+    Some(quote_spanned! {Span::mixed_site()=>
+        #runtime::ScheduleDescriptor { cron: #cron, time_zone: #zone }
+    })
 }
 
 /// The fields that flows and parts share: gates, graph, parts and fingerprint.
@@ -301,13 +313,7 @@ fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {
     }
 }
 
-/// The entry in the slice of flows, on platforms that have slices.
+/// The entry in the slice of flows.
 fn element(flow: &Flow) -> TokenStream {
-    let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
-    quote_spanned! {Span::mixed_site()=>
-        #[cfg(not(target_family = "wasm"))]
-        #[#runtime::linkme::distributed_slice(#runtime::FLOWS_V1)]
-        #[linkme(crate = #runtime::linkme)]
-        static __LOOM_ELEMENT: &#runtime::FlowDescriptor = <#name as #runtime::Flow>::DESCRIPTOR;
-    }
+    registration::element("FLOWS_V1", "FlowDescriptor", &flow.runtime)
 }

@@ -14,27 +14,33 @@
 //! ctx.__at(&__LOOM_SITES[0], &[]).run(charge(order)) …
 //! ```
 
-mod check;
-mod expand;
-mod model;
-mod parse;
+pub(crate) mod check;
+pub(crate) mod expand;
+pub(crate) mod model;
+pub(crate) mod parse;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::codes;
 use crate::diagnostics::Diagnostics;
-use crate::item;
+use crate::item::{self, Place};
 use crate::printed;
+
+use model::Kind;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn flow(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
         Ok(parsed) => parsed,
-        Err(error) => return item::unparsed(item, &error, codes::FLOW_NOT_ASYNC, "flow", diagnostics),
+        Err(error) => {
+            let place = Place::function("flow");
+            return item::unparsed(item, &error, codes::FLOW_NOT_ASYNC, &place, diagnostics);
+        }
     };
-    let model = model::Flow::new(parsed, &mut diagnostics);
+    let kind = if parsed.args.part.is_present() { Kind::Part } else { Kind::Flow };
+    let model = model::Flow::new(parsed, kind, &mut diagnostics);
     let name = model.item.sig.ident.clone();
     let tokens = match check::check(model, diagnostics) {
         Ok(checked) => expand::expand(checked),

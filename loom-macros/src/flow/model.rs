@@ -5,7 +5,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Block, FnArg, Ident, LitStr, Pat, PatType, Stmt, token};
 
-use crate::arguments::EffectClasses;
+use crate::arguments::{EffectClasses, Paths};
 use crate::body::Survey;
 use crate::diagnostics::Diagnostics;
 use crate::item::{self, FnItem, Param};
@@ -23,6 +23,11 @@ pub(crate) struct Flow {
     pub(crate) name: String,
     pub(crate) written_name: Option<LitStr>,
     pub(crate) effects: Option<EffectClasses>,
+    pub(crate) policies: Paths,
+    /// A cron expression.
+    pub(crate) schedule: Option<LitStr>,
+    /// In whose local time it is read.
+    pub(crate) time_zone: Option<LitStr>,
     /// The context's parameter, if the first is one.
     pub(crate) ctx: Option<Param>,
     /// The parameters behind it.
@@ -35,11 +40,13 @@ pub(crate) struct Flow {
     pub(crate) survey: Option<Survey>,
 }
 
-/// Which of the two.
+/// Which of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Flow,
     Part,
+    /// A flow that works with a model.
+    Agent,
 }
 
 impl Kind {
@@ -48,14 +55,32 @@ impl Kind {
         match self {
             Self::Flow => "flow",
             Self::Part => "part",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The word with its article.
+    pub(crate) fn indefinite(self) -> &'static str {
+        match self {
+            Self::Flow => "a flow",
+            Self::Part => "a part",
+            Self::Agent => "an agent",
+        }
+    }
+
+    /// The attribute that makes it.
+    pub(crate) fn attribute(self) -> &'static str {
+        match self {
+            Self::Flow | Self::Part => "flow",
+            Self::Agent => "agent",
         }
     }
 }
 
 impl Flow {
-    pub(crate) fn new(parsed: Parsed, diagnostics: &mut Diagnostics) -> Self {
+    pub(crate) fn new(parsed: Parsed, kind: Kind, diagnostics: &mut Diagnostics) -> Self {
         let Parsed { args, item } = parsed;
-        let FlowArgs { part, effects, name: written_name, root } = args;
+        let FlowArgs { part: _, effects, policies, schedule, time_zone, name: written_name, root } = args;
         let ctx = context(&item);
         let behind = usize::from(ctx.is_some());
         let (mut inputs, mut unusable) = (Vec::new(), Vec::new());
@@ -78,10 +103,13 @@ impl Flow {
         });
         Self {
             runtime: RuntimePath::new(root.as_ref()),
-            kind: if part.is_present() { Kind::Part } else { Kind::Flow },
+            kind,
             name: written_name.as_ref().map_or_else(|| names::of(&item.sig.ident), LitStr::value),
             written_name,
             effects,
+            policies: policies.unwrap_or_default(),
+            schedule,
+            time_zone,
             ctx,
             inputs,
             unusable,

@@ -1,18 +1,17 @@
 //! The arguments of `#[flow(..)]` and the item below it, as written. Nothing is judged here but
 //! the keys.
 
-use darling::ast::NestedMeta;
+use darling::FromMeta;
 use darling::util::Flag;
-use darling::{Error, FromMeta};
 use proc_macro2::TokenStream;
 use syn::{LitStr, Path};
 
-use crate::arguments::EffectClasses;
-use crate::codes;
+use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 
-const KEYS: &str = "`#[flow]` takes `part`, `effects(..)`, `name` and `crate`";
+const KEYS: &str =
+    "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `name` and `crate`";
 
 /// `#[flow(..)]`.
 #[derive(Default, FromMeta)]
@@ -22,6 +21,12 @@ pub(crate) struct FlowArgs {
     pub(crate) part: Flag,
     /// The ceiling of effect classes.
     pub(crate) effects: Option<EffectClasses>,
+    /// The policies that it is held to.
+    pub(crate) policies: Option<Paths>,
+    /// When it is started by itself: a cron expression.
+    pub(crate) schedule: Option<LitStr>,
+    /// In whose local time that is read.
+    pub(crate) time_zone: Option<LitStr>,
     /// The name in logs, when it is not the function's.
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]
@@ -42,12 +47,6 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let item = syn::parse2(item)?;
-    let args = NestedMeta::parse_meta_list(args)
-        .map_err(Error::from)
-        .and_then(|list| FlowArgs::from_list(&list))
-        .unwrap_or_else(|error| {
-            diagnostics.arguments(codes::ARGUMENT, error, KEYS);
-            FlowArgs::default()
-        });
+    let args = arguments::parse(args, KEYS, diagnostics).unwrap_or_default();
     Ok(Parsed { args, item })
 }

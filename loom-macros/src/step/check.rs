@@ -14,20 +14,25 @@ use super::parse::RetryArgs;
 
 /// Applies every rule.
 pub(crate) fn check(step: Step, mut diagnostics: Diagnostics) -> Result<Checked<Step>, Box<Faulty<Step>>> {
-    signature(&step, &mut diagnostics);
+    rules(&step, &mut diagnostics);
+    diagnostics.seal(step)
+}
+
+/// The rules themselves, for what is a step and more.
+pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
+    signature(step, diagnostics);
     for param in &step.params {
-        parameter(param, &mut diagnostics);
+        parameter(param, diagnostics);
     }
-    delivery(&step, &mut diagnostics);
-    name(&step, &mut diagnostics);
-    step.effects.check(&mut diagnostics);
+    delivery(step, diagnostics);
+    name(step, diagnostics);
+    step.effects.check(diagnostics);
     for duration in step.timeout.iter().chain(&step.heartbeat) {
-        duration.check(&mut diagnostics);
+        duration.check(diagnostics);
     }
     if let Some(policy) = &step.retry {
-        retry(policy, &mut diagnostics);
+        retry(policy, diagnostics);
     }
-    diagnostics.seal(step)
 }
 
 fn signature(step: &Step, diagnostics: &mut Diagnostics) {
@@ -159,7 +164,7 @@ fn name(step: &Step, diagnostics: &mut Diagnostics) {
             codes::NAME,
             &step.item.sig.ident,
             format_args!("`{}` cannot name a step", step.name),
-            format_args!("{}; or give the name: `#[step(name = \"…\")]`", names::HELP),
+            format_args!("{}; or give the name: `#[{}(name = \"…\")]`", names::HELP, step.attribute),
         ),
         None => {}
     }

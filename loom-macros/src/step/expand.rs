@@ -8,6 +8,7 @@ use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
+use crate::registration;
 use crate::surface::Surface;
 
 use super::model::{Delivery, Step, StepParam};
@@ -59,8 +60,7 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
                 type Input = ();
                 type Output = #output;
                 type Error = #error;
-                const DESCRIPTOR: &'static #runtime::StepDescriptor =
-                    ::core::panic!("this step did not compile");
+                const DESCRIPTOR: &'static #runtime::StepDescriptor = #runtime::stub::STEP;
                 fn body(
                     _: Self::Input,
                     _: &#runtime::StepEnv,
@@ -139,11 +139,12 @@ fn implementation(step: &Step) -> TokenStream {
     let at_name = name.span().resolved_at(Span::mixed_site());
     let future = quote_spanned!(at_name=> ::std::boxed::Box::pin(__loom_body(#(#args),*)));
     quote_spanned! {Span::mixed_site()=>
+        const __LOOM_DESCRIPTOR: &#runtime::StepDescriptor = &#descriptor;
         impl #runtime::Step for #name {
             type Input = __LoomInput;
             type Output = <#result as #runtime::StepResult>::Ok;
             type Error = <#result as #runtime::StepResult>::Err;
-            const DESCRIPTOR: &'static #runtime::StepDescriptor = &#descriptor;
+            const DESCRIPTOR: &'static #runtime::StepDescriptor = __LOOM_DESCRIPTOR;
             fn body(
                 __loom_input: Self::Input,
                 __loom_env: &#runtime::StepEnv,
@@ -249,13 +250,7 @@ fn body(step: &Step) -> TokenStream {
     }
 }
 
-/// The entry in the slice of steps, on platforms that have slices.
+/// The entry in the slice of steps.
 fn element(step: &Step) -> TokenStream {
-    let (runtime, name) = (&step.runtime, &step.item.sig.ident);
-    quote_spanned! {Span::mixed_site()=>
-        #[cfg(not(target_family = "wasm"))]
-        #[#runtime::linkme::distributed_slice(#runtime::STEPS_V1)]
-        #[linkme(crate = #runtime::linkme)]
-        static __LOOM_ELEMENT: &#runtime::StepDescriptor = <#name as #runtime::Step>::DESCRIPTOR;
-    }
+    registration::element("STEPS_V1", "StepDescriptor", &step.runtime)
 }

@@ -14,26 +14,29 @@
 //! const _: () = { struct Input { sku: String }  impl Step for reserve { … }  … };
 //! ```
 
-mod check;
-mod expand;
-mod model;
-mod parse;
+pub(crate) mod check;
+pub(crate) mod expand;
+pub(crate) mod model;
+pub(crate) mod parse;
 
 use proc_macro2::TokenStream;
 
 use crate::codes;
 use crate::diagnostics::Diagnostics;
-use crate::item;
+use crate::item::{self, Place};
 use crate::printed;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn step(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
-    let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
+    let parsed = match parse::parse(args, item.clone(), "step", &mut diagnostics) {
         Ok(parsed) => parsed,
-        Err(error) => return item::unparsed(item, &error, codes::STEP_NOT_ASYNC, "step", diagnostics),
+        Err(error) => {
+            let place = Place::function("step");
+            return item::unparsed(item, &error, codes::STEP_NOT_ASYNC, &place, diagnostics);
+        }
     };
-    let model = model::Step::new(parsed);
+    let model = model::Step::new(parsed, "step");
     let name = model.item.sig.ident.clone();
     let tokens = match check::check(model, diagnostics) {
         Ok(checked) => expand::expand(checked),

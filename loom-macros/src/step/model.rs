@@ -13,6 +13,8 @@ use super::parse::{Parsed, RetryArgs, StepArgs};
 
 /// A step.
 pub(crate) struct Step {
+    /// The attribute that made it: `step` or `tool`.
+    pub(crate) attribute: &'static str,
     pub(crate) item: FnItem,
     pub(crate) runtime: RuntimePath,
     /// The name in logs.
@@ -48,7 +50,7 @@ pub(crate) enum StepParam {
 }
 
 impl Step {
-    pub(crate) fn new(parsed: Parsed) -> Self {
+    pub(crate) fn new(parsed: Parsed, attribute: &'static str) -> Self {
         let Parsed { args, item } = parsed;
         let StepArgs {
             pure,
@@ -63,6 +65,7 @@ impl Step {
         } = args;
         let flags = [(Delivery::Pure, pure), (Delivery::Pure, reads), (Delivery::AtMostOnce, at_most_once)];
         Self {
+            attribute,
             runtime: RuntimePath::new(root.as_ref()),
             name: written_name.as_ref().map_or_else(|| names::of(&item.sig.ident), LitStr::value),
             written_name,

@@ -1,18 +1,16 @@
 //! The arguments of `#[step(..)]` and the item below it, as written. Nothing is judged here but
 //! the keys.
 
-use darling::ast::NestedMeta;
+use darling::FromMeta;
 use darling::util::Flag;
-use darling::{Error, FromMeta};
 use proc_macro2::TokenStream;
 use syn::{LitInt, LitStr, Path};
 
-use crate::arguments::{DurationText, EffectClasses};
-use crate::codes;
+use crate::arguments::{self, DurationText, EffectClasses};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 
-const KEYS: &str = "`#[step]` takes `pure`, `reads`, `at_most_once`, `retry(attempts, initial, max, factor)`, \
+const KEYS: &str = "takes `pure`, `reads`, `at_most_once`, `retry(attempts, initial, max, factor)`, \
     `timeout`, `heartbeat`, `effects(..)`, `name` and `crate`";
 
 /// `#[step(..)]`.
@@ -56,15 +54,10 @@ pub(crate) struct Parsed {
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
+    attribute: &str,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let item = syn::parse2(item)?;
-    let args = NestedMeta::parse_meta_list(args)
-        .map_err(Error::from)
-        .and_then(|list| StepArgs::from_list(&list))
-        .unwrap_or_else(|error| {
-            diagnostics.arguments(codes::ARGUMENT, error, KEYS);
-            StepArgs::default()
-        });
+    let args = arguments::parse(args, &format!("`#[{attribute}]` {KEYS}"), diagnostics).unwrap_or_default();
     Ok(Parsed { args, item })
 }

@@ -4,8 +4,68 @@
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::format_ident;
 
+use crate::failure;
 use crate::item::mentions;
-use crate::{failure, flow, step};
+
+use super::ATTRIBUTES;
+
+/// One of everything, as somebody types it: attribute, arguments, item. Every item is called `sample`.
+const SAMPLES: [(&str, &str, &str); 19] = [
+    (
+        "step",
+        r#"retry(attempts = 5, initial = "200ms"), timeout = "10s", effects("http", "a.b"), crate = ::weft"#,
+        STEP,
+    ),
+    ("step", "at_most_once", "async fn sample(r#type: String) -> Outcome { fail!(r#type); }"),
+    (
+        "step",
+        "",
+        "async fn sample<'a, T: Into<A>>(&self, (a, b): (&'a str, T)) -> impl Future where T: B { a[0]?; }",
+    ),
+    ("flow", "", FLOW),
+    ("flow", "part", FLOW),
+    ("flow", r#"schedule = "0 9 * * MON-FRI", time_zone = "Europe/Zurich", policies = [A, b::C]"#, FLOW),
+    ("tool", r#"reads, effects("shop.read"), name = "find-order""#, STEP),
+    (
+        "tool",
+        "",
+        "/** Look up. */ #[allow(unused)] pub(crate) async fn sample(/** Of what? */ #[serde(default)] a: Option<A>) -> R { Ok(()) }",
+    ),
+    ("event", r#"name = "order.placed", version = 3, upcast(1 => from_v1, 2 => old::from_v2)"#, EVENT),
+    (
+        "event",
+        r#"name = "order.placed""#,
+        "/// Or.\n#[derive(A, B)] pub(crate) enum sample { #[serde(rename = \"a\")] A { b: Vec<(u8, C)> }, D([u8; 4]), E = 3 }",
+    ),
+    (
+        "event",
+        r#"name = "a", crate = ::weft"#,
+        "struct sample(pub String, #[serde(skip)] Option<Box<sample>>);",
+    ),
+    ("skill", r#"file = "refunds.md", name = "refunds""#, "/// When.\n#[derive(Clone)] pub struct sample;"),
+    ("agent", AGENT_ARGS, FLOW),
+    ("agent", AGENT_ARGS, "/// Do.\npub async fn sample(ctx: Ctx, input: In<A>) -> Result<Out, E>;"),
+    ("projection", r#"name = "totals", version = 2"#, PROJECTION),
+    (
+        "projection",
+        "",
+        "impl<T> Fold<T> for sample<T> where T: A { const N: usize = 1; type T = u8; fn a() -> u8 { 1 } other! { x } }",
+    ),
+    (
+        "policy",
+        r#"name = "careful", crate = ::weft"#,
+        "/// Be.\npub const sample: Policy = Policy::new().deny(&[\"a.*\"]);",
+    ),
+    ("policy", "", "pub(crate) static sample: Policy = { const A: u8 = 1; Policy::new() };"),
+    (
+        "policy",
+        "",
+        "/// Be.\n#[cfg(x)] pub fn sample() -> Policy { if cfg!(y) { Policy::new() } else { other() } }",
+    ),
+];
+
+const AGENT_ARGS: &str = r#"model = "small", tools = [refund, m::charge], skills = [Refunds], max_turns = 8,
+    budget(tokens = 50_000, usd = 0.25), policies = [A], effects("http"), name = "x""#;
 
 const STEP: &str = r#"
     /// Documented.
@@ -48,6 +108,32 @@ const FAILURE: &str = r#"
         #[failure(engine)] Engine(EffectError),
     }"#;
 
+const EVENT: &str = r#"
+    /// Somebody bought something.
+    #[derive(Clone, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub struct sample {
+        /// What.
+        pub sku: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<Vec<Line<'static, 3>>>,
+    }"#;
+
+const PROJECTION: &str = r#"
+    /// What was sold.
+    impl shop::sample {
+        #[on(OrderPlaced)]
+        fn placed(&mut self, event: &OrderPlaced) {
+            self.lines.extend(event.lines.iter().map(|line| line.clone()));
+            match event.kind { Kind::A if event.qty > 3 => self.a += 1, _ => println!("{}", event.qty) }
+        }
+        #[on(step = billing::charge)]
+        fn charged(&mut self, outcome: &Result<Receipt, ShopError>) { if let Ok(receipt) = outcome { self.earned += receipt.amount; } }
+        #[on(lifecycle)]
+        #[allow(unused)]
+        fn changed(&mut self, status: Status) { self.status = Some(status) }
+    }"#;
+
 /// The stream cut off after each of its tokens, those within groups included.
 fn prefixes(stream: &TokenStream) -> Vec<TokenStream> {
     let trees: Vec<TokenTree> = stream.clone().into_iter().collect();
@@ -75,16 +161,35 @@ fn keeps_the_name(source: &str, expand: impl Fn(TokenStream) -> TokenStream) {
     }
 }
 
-#[test]
-fn steps() {
-    keeps_the_name(STEP, |item| step::step(TokenStream::new(), item));
+fn of(attribute: &str) -> super::Macro {
+    let (_, expand) = ATTRIBUTES.iter().find(|(name, _)| *name == attribute).expect("an attribute");
+    *expand
 }
 
 #[test]
-fn flows_and_parts() {
-    keeps_the_name(FLOW, |item| flow::flow(TokenStream::new(), item));
-    let part: TokenStream = "part".parse().expect("tokens");
-    keeps_the_name(FLOW, |item| flow::flow(part.clone(), item));
+fn items() {
+    for (attribute, _, item) in SAMPLES {
+        keeps_the_name(item, |cut| of(attribute)(TokenStream::new(), cut));
+    }
+}
+
+#[test]
+fn items_below_their_arguments() {
+    for (attribute, args, item) in SAMPLES {
+        let args: TokenStream = args.parse().expect("tokens");
+        keeps_the_name(item, |cut| of(attribute)(args.clone(), cut));
+    }
+}
+
+#[test]
+fn arguments() {
+    let name = format_ident!("sample");
+    for (attribute, args, item) in SAMPLES {
+        let item: TokenStream = item.parse().expect("tokens");
+        for cut in prefixes(&args.parse().expect("tokens")) {
+            assert!(mentions(&of(attribute)(cut.clone(), item.clone()), &name), "{attribute}: {cut}");
+        }
+    }
 }
 
 /// A derive leaves the item alone, so that its output need not name it.
@@ -92,17 +197,5 @@ fn flows_and_parts() {
 fn failures() {
     for cut in prefixes(&FAILURE.parse().expect("tokens")) {
         failure::failure(cut);
-    }
-}
-
-#[test]
-fn arguments() {
-    let item: TokenStream = STEP.parse().expect("tokens");
-    let args =
-        r#"retry(attempts = 5, initial = "200ms"), timeout = "10s", effects("http", "a.b"), crate = ::weft"#;
-    let name = format_ident!("sample");
-    for cut in prefixes(&args.parse().expect("tokens")) {
-        assert!(mentions(&step::step(cut.clone(), item.clone()), &name), "{cut}");
-        assert!(mentions(&flow::flow(cut.clone(), item.clone()), &name), "{cut}");
     }
 }

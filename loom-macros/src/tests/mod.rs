@@ -8,42 +8,50 @@ mod rules;
 mod snapshots;
 
 use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Attribute, Meta};
 
-use crate::{failure, flow, step};
+use crate::{agent, event, failure, flow, policy, projection, skill, step, tool};
+
+type Macro = fn(TokenStream, TokenStream) -> TokenStream;
+
+/// The attributes, by their names.
+const ATTRIBUTES: [(&str, Macro); 8] = [
+    ("step", step::step),
+    ("flow", flow::flow),
+    ("event", event::event),
+    ("tool", tool::tool),
+    ("skill", skill::skill),
+    ("agent", agent::agent),
+    ("projection", projection::projection),
+    ("policy", policy::policy),
+];
 
 /// The expansion of one item that carries its attribute.
 fn expand(source: &str) -> TokenStream {
     let file: syn::File = syn::parse_str(source).expect("the sample parses");
-    file.items.into_iter().map(expand_item).collect()
+    file.items.into_iter().map(|item| expand_item(item.into_token_stream())).collect()
 }
 
-/// The same for a parsed item; one without an attribute of ours is left alone.
-fn expand_item(item: syn::Item) -> TokenStream {
-    use quote::ToTokens as _;
-
-    let args = |attr: &syn::Attribute| match &attr.meta {
-        syn::Meta::List(list) => list.tokens.clone(),
+/// The same for the tokens of an item; one without an attribute of ours is left alone.
+fn expand_item(item: TokenStream) -> TokenStream {
+    let (mut attrs, rest) = parts.parse2(item.clone()).expect("attributes, and an item");
+    let of = |attr: &Attribute| ATTRIBUTES.iter().find(|(name, _)| attr.path().is_ident(name));
+    let Some((at, (_, expand))) = attrs.iter().enumerate().find_map(|(at, attr)| Some((at, of(attr)?)))
+    else {
+        let is_failure = rest.to_string().starts_with("enum");
+        return if is_failure { failure::failure(item) } else { item };
+    };
+    let args = match attrs.remove(at).meta {
+        Meta::List(list) => list.tokens,
         _ => TokenStream::new(),
     };
-    match item {
-        syn::Item::Fn(mut item) => {
-            let Some(at) = item
-                .attrs
-                .iter()
-                .position(|attr| attr.path().is_ident("step") || attr.path().is_ident("flow"))
-            else {
-                return item.into_token_stream();
-            };
-            let attr = item.attrs.remove(at);
-            if attr.path().is_ident("step") {
-                step::step(args(&attr), item.into_token_stream())
-            } else {
-                flow::flow(args(&attr), item.into_token_stream())
-            }
-        }
-        syn::Item::Enum(item) => failure::failure(item.into_token_stream()),
-        other => other.into_token_stream(),
-    }
+    expand(args, quote::quote!(#(#attrs)* #rest))
+}
+
+fn parts(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute>, TokenStream)> {
+    Ok((input.call(Attribute::parse_outer)?, input.parse()?))
 }
 
 /// The numbers of the errors in the expansion of an item, in order.

@@ -180,6 +180,165 @@ fn of_failures() {
     assert!(of_struct.contains("[L0301]"), "{of_struct}");
 }
 
+fn check_items(cases: &[(&str, &[&str])]) {
+    for (source, expected) in cases {
+        assert_eq!(codes(source), *expected, "{source}");
+    }
+}
+
+#[test]
+fn of_events() {
+    check_items(&[
+        ("#[event(name = \"a.b\")] struct E { a: A }", &[]),
+        ("#[event(name = \"a\", version = 3, upcast(1 => f, 2 => m::g,))] enum E { A, B(C) }", &[]),
+        ("#[event(name = \"a\", version = 3, upcast(2 => f))] struct E;", &[]),
+        ("#[event(name = \"a\")] union E { a: A }", &["L0401"]),
+        ("#[event(name = \"a\")] fn e() {}", &["L0401"]),
+        ("#[event] struct E;", &["L0402"]),
+        ("#[event(version = 1, nmae = \"a\")] struct E;", &["L0106"]),
+        ("#[event(name = \"A b\")] struct E;", &["L0111"]),
+        ("#[event(name = \"a\")] struct E<'a, T>(&'a T);", &["L0403", "L0403"]),
+        ("#[event(name = \"a\", version = 0)] struct E;", &["L0404"]),
+        ("#[event(name = \"a\", version = 2)] struct E;", &["L0405"]),
+        ("#[event(name = \"a\", version = 3, upcast(1 => f))] struct E;", &["L0405"]),
+        ("#[event(name = \"a\", version = 3, upcast(2 => f, 1 => g))] struct E;", &["L0405"]),
+        ("#[event(name = \"a\", version = 3, upcast(1 => f, 1 => g, 2 => h))] struct E;", &["L0405"]),
+        ("#[event(name = \"a\", upcast(1 => f))] struct E;", &["L0405"]),
+        ("#[event(name = \"a\", version = 2, upcast(0 => f, 1 => g))] struct E;", &["L0405"]),
+        ("#[event(name = \"a\", version = 2, upcast(f))] struct E;", &["L0106"]),
+        ("#[event(name = \"a\", version = 2, upcast)] struct E;", &["L0106"]),
+        ("#[event(name = \"A\", version = 0)] struct E<T>(T);", &["L0404", "L0111", "L0403"]),
+    ]);
+}
+
+#[test]
+fn of_tools_and_skills() {
+    let long = format!("/// D.\n#[tool(name = \"{}\")] async fn f() -> R {{}}", "x".repeat(65));
+    check_items(&[
+        ("/// D.\n#[tool(reads)] async fn f(a: A, s: StepCx, r: Res<R>) -> R {}", &[]),
+        ("#[tool] async fn f() -> R {}", &["L0501"]),
+        ("///\n#[tool] async fn f() -> R {}", &["L0501"]),
+        ("/// D.\n#[tool(name = \"a.b\")] async fn f() -> R {}", &["L0502"]),
+        (&long, &["L0502"]),
+        ("#[tool(retires)] fn f(a: &str) {}", &["L0106", "L0101", "L0102", "L0104", "L0501"]),
+        ("#[tool] struct S;", &["L0101"]),
+        ("/// D.\n#[skill(file = \"a.md\")] struct Refunds;", &[]),
+        ("/// D.\n#[skill(file = \"../a/b.md\", name = \"x\")] pub struct Refunds;", &[]),
+        ("/// D.\n#[skill(file = \"a.md\")] fn f() {}", &["L0601"]),
+        ("/// D.\n#[skill(file = \"a.md\")] struct S { a: A }", &["L0601"]),
+        ("/// D.\n#[skill(file = \"a.md\")] struct S<T>;", &["L0601"]),
+        ("#[skill(file = \"a.md\")] struct S;", &["L0602"]),
+        ("/// D.\n#[skill] struct S;", &["L0603"]),
+        ("/// D.\n#[skill(fiel = \"a.md\")] struct S;", &["L0106"]),
+        ("/// D.\n#[skill(file = \"/etc/a.md\")] struct S;", &["L0603"]),
+        ("/// D.\n#[skill(file = \"C:a.md\")] struct S;", &["L0603"]),
+        ("#[skill(name = \"S\")] struct S(u8);", &["L0601", "L0602", "L0111", "L0603"]),
+    ]);
+}
+
+#[test]
+fn of_agents_and_policies() {
+    let agent = |args: &str| {
+        format!("/// Do.\n#[agent({args})] async fn f(ctx: Ctx, a: A) -> R {{ ctx.run(s(a)).await }}")
+    };
+    let cases: &[(&str, &[&str])] = &[
+        ("", &[]),
+        ("model = \"m\", tools = [a, b::c], skills = [S], max_turns = 1, budget(tokens = 1, usd = 0.1)", &[]),
+        ("policies = [P, q], effects(\"http\"), name = \"x\", crate = ::weft", &[]),
+        ("tools = a", &["L0106"]),
+        ("tools = [a(), b, \"c\"]", &["L0106", "L0106"]),
+        ("tools = [a, b, a], skills = [S, S], policies = [P, P]", &["L0704", "L0704", "L0704"]),
+        ("max_turns = 0, budget(tokens = 0, usd = 0)", &["L0703", "L0703", "L0703"]),
+        ("budget(usd = 0.0000001)", &["L0703"]),
+        ("budget(euro = 1)", &["L0106"]),
+        ("model = \" \"", &["L0705"]),
+        ("schedule = \"* * * * *\"", &["L0106"]),
+    ];
+    for (args, expected) in cases {
+        assert_eq!(codes(&agent(args)), *expected, "{args}");
+    }
+    check_items(&[
+        ("#[agent] async fn f(ctx: Ctx) -> R {}", &["L0701"]),
+        ("/// Do.\n#[agent] async fn f(ctx: Ctx) -> R;", &["L0702"]),
+        ("#[agent(model = \"\")] fn f(a: A);", &["L0201", "L0202", "L0204", "L0701", "L0702", "L0705"]),
+        (
+            "/// Do.\n#[agent] async fn f(ctx: Ctx) -> R { std::fs::read(p); ctx.run(s()).await; ctx.run(s()).await }",
+            &["L0206", "L0215"],
+        ),
+        ("#[agent] const A: u8 = 1;", &["L0201"]),
+        ("#[policy] const P: Policy = Policy::new();", &[]),
+        ("#[policy(name = \"p\")] pub static P: Policy = Policy::new();", &[]),
+        ("#[policy] fn p() -> Policy { Policy::new() }", &[]),
+        ("#[policy] struct P;", &["L0904"]),
+        ("#[policy] const _: Policy = Policy::new();", &["L0904"]),
+        ("#[policy] async fn p<T>(a: A) -> Policy {}", &["L0904", "L0904", "L0904"]),
+        ("#[policy(name = \"P\")] const P: Policy = x;", &["L0111"]),
+    ]);
+}
+
+#[test]
+fn of_projections() {
+    let fold = |inside: &str| format!("#[projection] impl Totals {{ {inside} }}");
+    let cases: &[(&str, &[&str])] = &[
+        ("", &[]),
+        ("#[on(E)] fn a(&mut self, e: &E) {} #[on(m::F)] fn b(&mut self, e: F) {}", &[]),
+        (
+            "#[on(step = charge)] fn a(&mut self, o: &R) {} #[on(lifecycle)] fn b(&mut self, s: Status) {}",
+            &[],
+        ),
+        ("const N: u8 = 1; type T = u8;", &["L0801", "L0801"]),
+        ("#[on(E)] async fn a(&mut self, e: &E) {}", &["L0802"]),
+        ("#[on(E)] fn a(&self, e: &E) {}", &["L0803"]),
+        ("#[on(E)] fn a(self, e: &E) {}", &["L0803"]),
+        ("#[on(E)] fn a(e: &E) {}", &["L0803"]),
+        ("#[on(E)] fn a() {}", &["L0803"]),
+        ("#[on(E)] fn a(&mut self) {}", &["L0803"]),
+        ("#[on(E)] fn a(&mut self, e: &E, db: &Db) {}", &["L0803"]),
+        ("#[on(E)] fn a<T>(&mut self, e: &E) -> T {}", &["L0803", "L0803"]),
+        ("#[on(E)] fn a(&mut self, e: &E) { self.at = SystemTime::now(); }", &["L0804"]),
+        ("#[on(E)] fn a(&mut self, e: &E) { println!(\"{:?}\", std::env::var(\"X\")); }", &["L0804"]),
+        ("#[on(E)] fn a(&mut self, e: &E) { e.lines.iter().map(|_| rand::random::<u8>()); }", &["L0804"]),
+        ("fn a(&mut self, e: &E) {}", &["L0805"]),
+        ("#[on] fn a(&mut self, e: &E) {}", &["L0805"]),
+        ("#[on(E, F)] fn a(&mut self, e: &E) {}", &["L0805"]),
+        ("#[on(stpe = charge)] fn a(&mut self, e: &E) {}", &["L0805"]),
+        ("#[on(E)] #[on(F)] fn a(&mut self, e: &E) {}", &["L0805"]),
+        ("#[on(E)] fn a(&mut self, e: &E) {} #[on(E)] fn b(&mut self, e: &E) {}", &["L0806"]),
+        ("#[on(E)] fn a(&mut self, e: &E) {} #[on(step = E)] fn b(&mut self, e: &E) {}", &[]),
+        ("#[on(lifecycle)] fn a(&mut self, s: S) {} #[on(lifecycle)] fn b(&mut self, s: S) {}", &["L0806"]),
+        ("async fn a(&self) { tokio::spawn(x); }", &["L0805", "L0802", "L0804"]),
+    ];
+    for (inside, expected) in cases {
+        assert_eq!(codes(&fold(inside)), *expected, "{inside}");
+    }
+    check_items(&[
+        ("#[projection(name = \"x\", version = 2, crate = ::weft)] impl a::Totals {}", &[]),
+        ("#[projection(version = 0, nmae = \"x\")] impl Totals {}", &["L0106"]),
+        ("#[projection(version = 0)] impl Totals {}", &["L0404"]),
+        ("#[projection(name = \"X\")] impl Totals {}", &["L0111"]),
+        ("#[projection] impl<T> Fold for Totals<T> {}", &["L0801", "L0801"]),
+        ("#[projection] impl [u8] {}", &["L0801"]),
+        ("#[projection] struct Totals;", &["L0801"]),
+    ]);
+}
+
+#[test]
+fn of_schedules() {
+    let flow = |args: &str, input: &str| format!("#[flow({args})] async fn f(ctx: Ctx{input}) -> R {{}}");
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("schedule = \"0 9 * * MON-FRI\", time_zone = \"Europe/Zurich\", policies = [P]", "", &[]),
+        ("schedule = \"0 9 * *\"", "", &["L0901"]),
+        ("schedule = \"0 0 31 2 *\", time_zone = \"Zurich\"", "", &["L0901", "L0902"]),
+        ("time_zone = \"UTC\"", "", &["L0903"]),
+        ("part, schedule = \"* * * * *\"", "", &["L0903"]),
+        ("schedule = \"* * * * *\"", ", a: A", &["L0903"]),
+        ("policies = [P, P]", "", &["L0704"]),
+    ];
+    for (args, input, expected) in cases {
+        assert_eq!(codes(&flow(args, input)), *expected, "{args}");
+    }
+}
+
 #[test]
 fn several_mistakes_give_several_errors() {
     let source = "#[flow(nmae = \"x\")] fn f(a: A) { SystemTime::now(); }";

@@ -54,102 +54,105 @@ const _: () = {
             ::loom::__v1::FlowCall::<checkout>::new(order)
         }
     }
+    const __LOOM_DESCRIPTOR: &::loom::__v1::FlowDescriptor = &::loom::__v1::FlowDescriptor {
+        name: "checkout",
+        doc: "Sell an order.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        input: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Input>,
+        output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
+        error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
+        effects: ::core::option::Option::None,
+        policies: &[],
+        schedule: ::core::option::Option::None,
+        run: ::loom::__v1::run_flow::<checkout>,
+        gates: &[
+            ::loom::__v1::GateDescriptor {
+                name: "manager",
+                schema: ::loom::__v1::schema_of::<Approval>,
+                line: ::core::line!(),
+            },
+        ],
+        graph: &[
+            ::loom::__v1::Node::Step {
+                id: "reserve",
+                step: "reserve",
+                line: ::core::line!(),
+            },
+            ::loom::__v1::Node::Branch {
+                label: "order.qty > 100",
+                arms: &[
+                    ::loom::__v1::Arm {
+                        label: "then",
+                        body: &[
+                            ::loom::__v1::Node::Gate {
+                                id: "manager",
+                                line: ::core::line!(),
+                            },
+                            ::loom::__v1::Node::Branch {
+                                label: "!answer.approved",
+                                arms: &[
+                                    ::loom::__v1::Arm {
+                                        label: "then",
+                                        body: &[
+                                            ::loom::__v1::Node::Step {
+                                                id: "release",
+                                                step: "release",
+                                                line: ::core::line!(),
+                                            },
+                                            ::loom::__v1::Node::Return {
+                                                line: ::core::line!(),
+                                            },
+                                        ],
+                                    },
+                                ],
+                                line: ::core::line!(),
+                            },
+                        ],
+                    },
+                ],
+                line: ::core::line!(),
+            },
+            ::loom::__v1::Node::Loop {
+                label: "for line in &order.lines",
+                body: &[
+                    ::loom::__v1::Node::Step {
+                        id: "ship",
+                        step: "ship",
+                        line: ::core::line!(),
+                    },
+                ],
+                line: ::core::line!(),
+            },
+            ::loom::__v1::Node::Loop {
+                label: "|line|",
+                body: &[
+                    ::loom::__v1::Node::Step {
+                        id: "notify",
+                        step: "notify",
+                        line: ::core::line!(),
+                    },
+                ],
+                line: ::core::line!(),
+            },
+            ::loom::__v1::Node::Part {
+                id: "pay",
+                part: "pay",
+                line: ::core::line!(),
+            },
+        ],
+        parts: &[<pay as ::loom::__v1::Part>::DESCRIPTOR],
+        fingerprint: 18434179976036922087u64,
+    };
     impl ::loom::__v1::Flow for checkout {
         type Input = Order;
         type Output = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Err;
-        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = &::loom::__v1::FlowDescriptor {
-            name: "checkout",
-            doc: "Sell an order.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            input: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Input>,
-            output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
-            error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
-            effects: ::core::option::Option::None,
-            run: ::loom::__v1::run_flow::<checkout>,
-            gates: &[
-                ::loom::__v1::GateDescriptor {
-                    name: "manager",
-                    schema: ::loom::__v1::schema_of::<Approval>,
-                    line: ::core::line!(),
-                },
-            ],
-            graph: &[
-                ::loom::__v1::Node::Step {
-                    id: "reserve",
-                    step: "reserve",
-                    line: ::core::line!(),
-                },
-                ::loom::__v1::Node::Branch {
-                    label: "order.qty > 100",
-                    arms: &[
-                        ::loom::__v1::Arm {
-                            label: "then",
-                            body: &[
-                                ::loom::__v1::Node::Gate {
-                                    id: "manager",
-                                    line: ::core::line!(),
-                                },
-                                ::loom::__v1::Node::Branch {
-                                    label: "!answer.approved",
-                                    arms: &[
-                                        ::loom::__v1::Arm {
-                                            label: "then",
-                                            body: &[
-                                                ::loom::__v1::Node::Step {
-                                                    id: "release",
-                                                    step: "release",
-                                                    line: ::core::line!(),
-                                                },
-                                                ::loom::__v1::Node::Return {
-                                                    line: ::core::line!(),
-                                                },
-                                            ],
-                                        },
-                                    ],
-                                    line: ::core::line!(),
-                                },
-                            ],
-                        },
-                    ],
-                    line: ::core::line!(),
-                },
-                ::loom::__v1::Node::Loop {
-                    label: "for line in &order.lines",
-                    body: &[
-                        ::loom::__v1::Node::Step {
-                            id: "ship",
-                            step: "ship",
-                            line: ::core::line!(),
-                        },
-                    ],
-                    line: ::core::line!(),
-                },
-                ::loom::__v1::Node::Loop {
-                    label: "|line|",
-                    body: &[
-                        ::loom::__v1::Node::Step {
-                            id: "notify",
-                            step: "notify",
-                            line: ::core::line!(),
-                        },
-                    ],
-                    line: ::core::line!(),
-                },
-                ::loom::__v1::Node::Part {
-                    id: "pay",
-                    part: "pay",
-                    line: ::core::line!(),
-                },
-            ],
-            parts: &[<pay as ::loom::__v1::Part>::DESCRIPTOR],
-            fingerprint: 18434179976036922087u64,
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = __LOOM_DESCRIPTOR;
         fn run(
             __loom_ctx: ::loom::__v1::Ctx,
             __loom_input: Self::Input,
@@ -238,5 +241,5 @@ const _: () = {
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::FLOWS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::FlowDescriptor = <checkout as ::loom::__v1::Flow>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::FlowDescriptor = __LOOM_DESCRIPTOR;
 };

@@ -23,9 +23,7 @@ const _: () = {
         type Input = ();
         type Output = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Err;
-        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = ::core::panic!(
-            "this flow did not compile"
-        );
+        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = ::loom::__v1::stub::FLOW;
         fn run(
             _: ::loom::__v1::Ctx,
             _: Self::Input,

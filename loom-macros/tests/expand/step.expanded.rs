@@ -28,38 +28,39 @@ const _: () = {
             ::loom::__v1::StepCall::<reserve>::new(__LoomInput { sku, qty })
         }
     }
+    const __LOOM_DESCRIPTOR: &::loom::__v1::StepDescriptor = &::loom::__v1::StepDescriptor {
+        name: "reserve",
+        doc: "Reserve stock for an order.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        delivery: ::loom::__v1::Delivery::AtLeastOnce,
+        retry: ::loom::__v1::RetryPolicy {
+            attempts: 5u32,
+            initial: ::core::time::Duration::from_millis(200u64),
+            max: ::core::time::Duration::from_millis(60000u64),
+            factor: 2u32,
+        },
+        timeout: ::core::option::Option::Some(
+            ::core::time::Duration::from_millis(10000u64),
+        ),
+        heartbeat: ::core::option::Option::None,
+        effects: &["warehouse.write"],
+        resources: &[::loom::__v1::ResourceDescriptor::of::<Warehouse>()],
+        input: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Input>,
+        output: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Output>,
+        error: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Error>,
+        fingerprint: 2940491937153169177u64,
+        invoke: ::loom::__v1::invoke::<reserve>,
+    };
     impl ::loom::__v1::Step for reserve {
         type Input = __LoomInput;
         type Output = <Result<Hold, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Hold, ShopError> as ::loom::__v1::StepResult>::Err;
-        const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = &::loom::__v1::StepDescriptor {
-            name: "reserve",
-            doc: "Reserve stock for an order.",
-            location: ::loom::__v1::Location {
-                file: ::core::file!(),
-                line: ::core::line!(),
-                column: ::core::column!(),
-                module: ::core::module_path!(),
-            },
-            delivery: ::loom::__v1::Delivery::AtLeastOnce,
-            retry: ::loom::__v1::RetryPolicy {
-                attempts: 5u32,
-                initial: ::core::time::Duration::from_millis(200u64),
-                max: ::core::time::Duration::from_millis(60000u64),
-                factor: 2u32,
-            },
-            timeout: ::core::option::Option::Some(
-                ::core::time::Duration::from_millis(10000u64),
-            ),
-            heartbeat: ::core::option::Option::None,
-            effects: &["warehouse.write"],
-            resources: &[::loom::__v1::ResourceDescriptor::of::<Warehouse>()],
-            input: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Input>,
-            output: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Output>,
-            error: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Error>,
-            fingerprint: 2940491937153169177u64,
-            invoke: ::loom::__v1::invoke::<reserve>,
-        };
+        const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;
         fn body(
             __loom_input: Self::Input,
             __loom_env: &::loom::__v1::StepEnv,
@@ -96,5 +97,5 @@ const _: () = {
     #[cfg(not(target_family = "wasm"))]
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::STEPS_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
-    static __LOOM_ELEMENT: &::loom::__v1::StepDescriptor = <reserve as ::loom::__v1::Step>::DESCRIPTOR;
+    static __LOOM_ELEMENT: &::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;
 };

@@ -11,7 +11,7 @@ use crate::{
     worker::{Engine, WorkerOptions},
 };
 
-/// Collects what a program consists of. Everything has a default: the linked-in flows and steps, a store in memory.
+/// Collects what a program consists of. Everything has a default: the linked-in items, a store in memory.
 #[derive(Default)]
 pub struct AppBuilder {
     store: Option<Arc<dyn Store>>,
@@ -44,7 +44,7 @@ impl AppBuilder {
         self
     }
 
-    /// These flows and steps, and not the linked-in ones.
+    /// These items, and not the linked-in ones.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = Some(registry);
@@ -75,14 +75,25 @@ impl AppBuilder {
     /// The program.
     ///
     /// # Errors
-    /// Two flows or steps of one name, or a resource that nobody provides: all of it, with source lines.
+    /// Two items of one kind and name, a resource that nobody provides, an agent's tool or skill that is not
+    /// registered: all of it, with source lines.
     pub fn build(self) -> Result<App, BuildError> {
         let registry = self.registry.unwrap_or_else(Registry::linked);
         let errors = registry.check(&self.resources);
         if !errors.is_empty() {
             return Err(BuildError { errors });
         }
-        tracing::info!(flows = registry.flows().count(), steps = registry.steps().count(), "registered");
+        tracing::info!(
+            flows = registry.flows().count(),
+            steps = registry.steps().count(),
+            events = registry.events().count(),
+            tools = registry.tools().count(),
+            skills = registry.skills().count(),
+            agents = registry.agents().count(),
+            projections = registry.projections().count(),
+            policies = registry.policies().count(),
+            "registered"
+        );
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
         let engine = Engine::new(store, registry, self.resources, self.limits, self.options, self.clock);
         Ok(App { engine })

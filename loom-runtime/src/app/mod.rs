@@ -6,6 +6,7 @@ mod builder;
 mod gate_place;
 mod handle;
 mod pending;
+mod project;
 mod start;
 mod watch;
 
@@ -17,6 +18,7 @@ pub use answer::{AnswerError, ControlError, GateAddress};
 pub use builder::{AppBuilder, BuildError};
 pub use handle::{ExecutionError, Handle};
 pub use pending::{Pending, Said};
+pub use project::ProjectError;
 pub use start::{Start, StartDynamic, StartError};
 pub use watch::Events;
 
@@ -53,7 +55,7 @@ impl App {
         Handle::new(self.clone(), id.clone())
     }
 
-    /// The flows and steps of this program.
+    /// The flows, steps and other items of this program.
     pub fn registry(&self) -> &Registry {
         &self.engine.registry
     }

@@ -10,8 +10,8 @@ use kernel::{
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Decide, DomainEvent, PartRun, Run, Sleep, Suspend, place::Place};
-use crate::{Limits, PartCall, Site, Step, StepCall};
+use super::{Decide, PartRun, Run, Sleep, Suspend, place::Place};
+use crate::{DomainEvent, Limits, PartCall, Site, Step, StepCall};
 
 /// A flow's context. Cheap to clone.
 ///

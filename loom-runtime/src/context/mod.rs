@@ -3,7 +3,6 @@
 
 mod ctx;
 mod decide;
-mod emit;
 mod part;
 mod place;
 mod run;
@@ -12,7 +11,6 @@ mod suspend;
 
 pub use ctx::{Ctx, Uuid};
 pub use decide::Decide;
-pub use emit::DomainEvent;
 pub use part::PartRun;
 pub use run::Run;
 pub use sleep::Sleep;

@@ -31,12 +31,9 @@ async fn sum(ctx: Ctx, of: Vec<u32>) -> loom::Result<u32> {
     Ok(sum)
 }
 
-#[derive(serde::Serialize)]
+#[event(name = "summed")]
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Summed(u32);
-
-impl DomainEvent for Summed {
-    const NAME: &'static str = "summed";
-}
 
 /// Of everything something, in an order that no scheduler can change.
 #[flow]

@@ -9,13 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::support::{Process, Rig, World, count, id, on_both, registry, told, until};
 
-#[derive(Serialize)]
+#[event(name = "noted")]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Noted {
     turn: u32,
-}
-
-impl DomainEvent for Noted {
-    const NAME: &'static str = "noted";
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,12 +4,15 @@
 
 mod support;
 
+mod agents;
 mod cancels;
 mod checks;
 mod decisions;
+mod events;
 mod faults;
 mod gates;
 mod owners;
+mod projections;
 mod retries;
 mod shutdowns;
 mod sizes;

@@ -320,6 +320,8 @@ mod tests {
         error: || true.into(),
         gates: &[],
         effects: None,
+        policies: &[],
+        schedule: None,
         graph: &[
             Shape::Decision { id: "\"kind\" #1", line: 1 },
             Shape::Part { id: "oak", part: "tree", line: 2 },

@@ -63,7 +63,8 @@ async fn a_store_that_does_not_open() {
 #[tokio::test]
 async fn a_program_that_is_wired_wrongly() {
     let till = Registry::linked().flow("till").unwrap();
-    let other: &'static _ = Box::leak(Box::new(FlowDescriptor { doc: "another", ..*till }));
+    let location = loom::Location { line: 1, ..till.location };
+    let other: &'static _ = Box::leak(Box::new(FlowDescriptor { location, ..*till }));
     let builder = App::builder().registry(Registry::of([Entry::Flow(till), Entry::Flow(other)]));
     let (said, _) = main_with("list --json", Ok(builder)).await;
     let said = said.ends(Exit::Usage).warns("flow `till` is defined twice");

@@ -1,0 +1,81 @@
+//! The arguments of `#[agent(..)]` and the item below it, with or without a body, as written. Nothing is
+//! judged here but the keys.
+
+use darling::FromMeta;
+use proc_macro2::{Delimiter, Group, Span, TokenStream};
+use quote::quote_spanned;
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Lit, LitInt, LitStr, Path, Token};
+
+use crate::arguments::{self, EffectClasses, Paths};
+use crate::diagnostics::Diagnostics;
+use crate::item::FnItem;
+
+const KEYS: &str = "`#[agent]` takes `model`, `tools = [..]`, `skills = [..]`, `max_turns`, \
+    `budget(tokens, usd)`, `policies = [..]`, `effects(..)`, `name` and `crate`";
+
+/// `#[agent(..)]`.
+#[derive(Default, FromMeta)]
+#[darling(default)]
+pub(crate) struct AgentArgs {
+    pub(crate) model: Option<LitStr>,
+    pub(crate) tools: Option<Paths>,
+    pub(crate) skills: Option<Paths>,
+    pub(crate) max_turns: Option<LitInt>,
+    pub(crate) budget: Option<BudgetArgs>,
+    pub(crate) policies: Option<Paths>,
+    pub(crate) effects: Option<EffectClasses>,
+    /// The name in logs, when it is not the function's.
+    pub(crate) name: Option<LitStr>,
+    #[darling(rename = "crate")]
+    pub(crate) root: Option<Path>,
+}
+
+/// `budget(tokens = 50_000, usd = 0.5)`.
+#[derive(Default, FromMeta)]
+#[darling(default)]
+pub(crate) struct BudgetArgs {
+    pub(crate) tokens: Option<LitInt>,
+    pub(crate) usd: Option<Lit>,
+}
+
+/// An agent as written.
+pub(crate) struct Parsed {
+    pub(crate) args: AgentArgs,
+    /// The function. One without a body has a body that does not run, so that its callers compile.
+    pub(crate) item: FnItem,
+    /// The semicolon in place of a body.
+    pub(crate) bodyless: Option<Token![;]>,
+}
+
+/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is
+/// not a function is an error.
+pub(crate) fn parse(
+    args: TokenStream,
+    item: TokenStream,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Parsed> {
+    let AgentItem { item, bodyless } = syn::parse2(item)?;
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), item, bodyless })
+}
+
+struct AgentItem {
+    item: FnItem,
+    bodyless: Option<Token![;]>,
+}
+
+impl Parse for AgentItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let ahead = input.fork();
+        let (attrs, vis) = (ahead.call(Attribute::parse_outer)?, ahead.parse()?);
+        let sig = ahead.parse()?;
+        if !ahead.peek(Token![;]) {
+            return Ok(Self { item: input.parse()?, bodyless: None });
+        }
+        let semi = ahead.parse()?;
+        input.parse::<TokenStream>()?;
+        let nothing = quote_spanned!(Span::mixed_site()=> ::core::panic!("this agent did not compile"));
+        let item = FnItem { attrs, vis, sig, body: Group::new(Delimiter::Brace, nothing) };
+        Ok(Self { item, bodyless: Some(semi) })
+    }
+}

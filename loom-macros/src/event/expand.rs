@@ -1,0 +1,96 @@
+//! What `#[event]` leaves behind. No rule is applied here: an event that broke one gets a stub.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::LitStr;
+use syn::spanned::Spanned as _;
+
+use crate::diagnostics::Checked;
+use crate::location;
+use crate::registration;
+
+use super::model::Event;
+
+/// The expansion of an event that broke no rule.
+pub(crate) fn expand(event: Checked<Event>) -> TokenStream {
+    let event = event.into_inner();
+    let (runtime, ident) = (&event.runtime, &event.ident);
+    let (descriptor, upcast) = (descriptor(&event), upcast(&event));
+    let element = registration::element("EVENTS_V1", "EventDescriptor", runtime);
+    let (item, cfgs) = (&event.item, event.cfgs());
+    quote_spanned! {Span::mixed_site()=>
+        #item
+        #(#cfgs)*
+        const _: () = {
+            const __LOOM_DESCRIPTOR: &#runtime::EventDescriptor = &#descriptor;
+            #[automatically_derived]
+            impl #runtime::DomainEvent for #ident {
+                const DESCRIPTOR: &'static #runtime::EventDescriptor = __LOOM_DESCRIPTOR;
+                #upcast
+            }
+            #element
+        };
+    }
+}
+
+/// The expansion of an event that broke a rule: enough for those who emit or fold it.
+pub(crate) fn stub(event: &Event) -> TokenStream {
+    let (item, runtime, ident, cfgs) = (&event.item, &event.runtime, &event.ident, event.cfgs());
+    if event.union.is_some() || !event.generics.params.is_empty() {
+        return item.clone();
+    }
+    quote_spanned! {Span::mixed_site()=>
+        #item
+        #(#cfgs)*
+        impl #runtime::DomainEvent for #ident {
+            const DESCRIPTOR: &'static #runtime::EventDescriptor = #runtime::stub::EVENT;
+        }
+    }
+}
+
+fn descriptor(event: &Event) -> TokenStream {
+    let (runtime, ident) = (&event.runtime, &event.ident);
+    let (name, doc) = (event.name.as_ref().map(LitStr::value), event.doc());
+    let (version, oldest) = (event.version, event.oldest());
+    let location = location::location(ident.span(), runtime);
+    quote_spanned! {Span::mixed_site()=>
+        #runtime::EventDescriptor {
+            name: #name,
+            version: #version,
+            oldest: #oldest,
+            doc: #doc,
+            location: #location,
+            schema: #runtime::schema_of::<#ident>,
+        }
+    }
+}
+
+/// The upcasters, by the version that each reads.
+fn upcast(event: &Event) -> Option<TokenStream> {
+    if event.upcasts.is_empty() {
+        return None;
+    }
+    let runtime = &event.runtime;
+    let arms = event.upcasts.iter().map(|upcast| {
+        let (from, function) = (&upcast.from, &upcast.function);
+        // At the function, where a wrong one is reported.
+        let at = function.span().resolved_at(Span::mixed_site());
+        let applied = quote_spanned!(at=> #runtime::Upcaster::new(#function).apply(__loom_data));
+        quote_spanned!(Span::mixed_site()=> #from => #applied,)
+    });
+    Some(quote_spanned! {Span::mixed_site()=>
+        fn upcast(
+            __loom_version: ::core::primitive::u32,
+            __loom_data: #runtime::serde_json::Value,
+        ) -> ::core::result::Result<#runtime::serde_json::Value, #runtime::UpcastError> {
+            #[allow(unused_imports)]
+            use #runtime::Infallible as _;
+            match __loom_version {
+                #(#arms)*
+                __loom_other => {
+                    ::core::result::Result::Err(#runtime::UpcastError::no_upcaster(__loom_other))
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,39 @@
+//! The arguments of `#[policy(..)]` and the item below it, as written. Nothing is judged here but the keys.
+
+use darling::FromMeta;
+use proc_macro2::TokenStream;
+use syn::{Item, LitStr, Path};
+
+use crate::arguments;
+use crate::diagnostics::Diagnostics;
+
+const KEYS: &str = "`#[policy]` takes `name` and `crate`";
+
+/// `#[policy(..)]`.
+#[derive(Default, FromMeta)]
+#[darling(default)]
+pub(crate) struct PolicyArgs {
+    /// The name, when it is not the item's.
+    pub(crate) name: Option<LitStr>,
+    #[darling(rename = "crate")]
+    pub(crate) root: Option<Path>,
+}
+
+/// A policy as written.
+pub(crate) struct Parsed {
+    pub(crate) args: PolicyArgs,
+    pub(crate) item: Item,
+}
+
+/// Parses both halves. An item that has no value is an error.
+pub(crate) fn parse(
+    args: TokenStream,
+    item: TokenStream,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Parsed> {
+    let item: Item = syn::parse2(item)?;
+    if !matches!(item, Item::Const(_) | Item::Static(_) | Item::Fn(_)) {
+        return Err(syn::Error::new_spanned(item, "this item has no value"));
+    }
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), item })
+}

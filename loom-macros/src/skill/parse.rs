@@ -1,0 +1,39 @@
+//! The arguments of `#[skill(..)]` and the struct below it, as written. Nothing is judged here but the keys.
+
+use darling::FromMeta;
+use proc_macro2::TokenStream;
+use syn::{ItemStruct, LitStr, Path};
+
+use crate::arguments;
+use crate::diagnostics::Diagnostics;
+
+const KEYS: &str = "`#[skill]` takes `file`, `name` and `crate`";
+
+/// `#[skill(..)]`.
+#[derive(Default, FromMeta)]
+#[darling(default)]
+pub(crate) struct SkillArgs {
+    /// The file of the instructions, relative to that of the source.
+    pub(crate) file: Option<LitStr>,
+    /// The name, when it is not the struct's.
+    pub(crate) name: Option<LitStr>,
+    #[darling(rename = "crate")]
+    pub(crate) root: Option<Path>,
+}
+
+/// A skill as written.
+pub(crate) struct Parsed {
+    /// `None` when they could not be read, which has been reported.
+    pub(crate) args: Option<SkillArgs>,
+    pub(crate) item: ItemStruct,
+}
+
+/// Parses both halves. An item that is not a struct is an error.
+pub(crate) fn parse(
+    args: TokenStream,
+    item: TokenStream,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Parsed> {
+    let item = syn::parse2(item)?;
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics), item })
+}

@@ -1,0 +1,248 @@
+//! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
+
+/// Look up an order.
+#[allow(dead_code)]
+#[must_use = "a step call does nothing until `ctx.run` runs it"]
+fn find_order(number: String) -> ::loom::__v1::StepCall<find_order> {
+    find_order::__loom_call(number)
+}
+/// Look up an order.
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
+enum find_order {}
+#[allow(missing_docs, unreachable_pub)]
+const _: () = {
+    #[derive(
+        ::loom::__v1::serde::Serialize,
+        ::loom::__v1::serde::Deserialize,
+        ::loom::__v1::schemars::JsonSchema
+    )]
+    #[serde(crate = "::loom::__v1::serde", rename = "find_order", deny_unknown_fields)]
+    #[schemars(crate = "::loom::__v1::schemars")]
+    pub struct __LoomInput {
+        /// The number on the invoice.
+        number: String,
+    }
+    impl find_order {
+        fn __loom_call(number: String) -> ::loom::__v1::StepCall<find_order> {
+            ::loom::__v1::StepCall::<find_order>::new(__LoomInput { number })
+        }
+    }
+    const __LOOM_DESCRIPTOR: &::loom::__v1::StepDescriptor = &::loom::__v1::StepDescriptor {
+        name: "find_order",
+        doc: "Look up an order.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        delivery: ::loom::__v1::Delivery::Pure,
+        retry: ::loom::__v1::RetryPolicy::NONE,
+        timeout: ::core::option::Option::None,
+        heartbeat: ::core::option::Option::None,
+        effects: &[],
+        resources: &[],
+        input: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Input>,
+        output: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Output>,
+        error: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Error>,
+        fingerprint: 10759801548512848619u64,
+        invoke: ::loom::__v1::invoke::<find_order>,
+    };
+    impl ::loom::__v1::Step for find_order {
+        type Input = __LoomInput;
+        type Output = <Result<Order, ShopError> as ::loom::__v1::StepResult>::Ok;
+        type Error = <Result<Order, ShopError> as ::loom::__v1::StepResult>::Err;
+        const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;
+        fn body(
+            __loom_input: Self::Input,
+            __loom_env: &::loom::__v1::StepEnv,
+        ) -> ::core::result::Result<
+            ::loom::__v1::BoxFuture<
+                'static,
+                ::core::result::Result<Self::Output, Self::Error>,
+            >,
+            ::loom::__v1::MissingResource,
+        > {
+            ::core::result::Result::Ok(
+                ::std::boxed::Box::pin(__loom_body(__loom_input.number)),
+            )
+        }
+    }
+    #[allow(clippy::unused_async, clippy::too_many_arguments)]
+    async fn __loom_body(number: String) -> Result<Order, ShopError> {
+        shop::order(number).await
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::STEPS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;
+};
+const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::ToolDescriptor = &::loom::__v1::ToolDescriptor {
+        step: <find_order as ::loom::__v1::Step>::DESCRIPTOR,
+    };
+    impl ::loom::__v1::Tool for find_order {
+        const TOOL: &'static ::loom::__v1::ToolDescriptor = __LOOM_DESCRIPTOR;
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::TOOLS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::ToolDescriptor = __LOOM_DESCRIPTOR;
+};
+#[allow(dead_code)]
+/// When a customer gets money back.
+struct RefundRules;
+const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::SkillDescriptor = &::loom::__v1::SkillDescriptor {
+        name: "refund-rules",
+        description: "When a customer gets money back.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        file: "refunds.md",
+        instructions: || ::core::include_str!("refunds.md"),
+    };
+    #[automatically_derived]
+    impl ::loom::__v1::Skill for RefundRules {
+        const DESCRIPTOR: &'static ::loom::__v1::SkillDescriptor = __LOOM_DESCRIPTOR;
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::SKILLS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::SkillDescriptor = __LOOM_DESCRIPTOR;
+};
+/// Pays nothing.
+const NO_PAYMENTS: Policy = Policy::new().deny(&["payments.*"]);
+/// Pays nothing.
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
+enum NO_PAYMENTS {}
+const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::PolicyDescriptor = &::loom::__v1::PolicyDescriptor {
+        name: "no-payments",
+        doc: "Pays nothing.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        value: || -> ::loom::__v1::Policy { NO_PAYMENTS },
+    };
+    impl ::loom::__v1::NamedPolicy for NO_PAYMENTS {
+        const DESCRIPTOR: &'static ::loom::__v1::PolicyDescriptor = __LOOM_DESCRIPTOR;
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::POLICIES_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::PolicyDescriptor = __LOOM_DESCRIPTOR;
+};
+/// You answer customers.
+#[allow(dead_code)]
+#[must_use = "a flow call does nothing until it is started"]
+fn support(number: String) -> ::loom::__v1::FlowCall<support> {
+    support::__loom_call(number)
+}
+/// You answer customers.
+#[allow(missing_docs, non_camel_case_types, unreachable_pub)]
+enum support {}
+#[allow(missing_docs, unreachable_pub)]
+const _: () = {
+    static __LOOM_SITES: [::loom::__v1::Site; 1] = [
+        ::loom::__v1::Site {
+            id: "find_order",
+            line: ::core::line!(),
+            column: ::core::column!(),
+            file: ::core::file!(),
+        },
+    ];
+    impl support {
+        fn __loom_call(number: String) -> ::loom::__v1::FlowCall<support> {
+            ::loom::__v1::FlowCall::<support>::new(number)
+        }
+    }
+    const __LOOM_DESCRIPTOR: &::loom::__v1::FlowDescriptor = &::loom::__v1::FlowDescriptor {
+        name: "support",
+        doc: "You answer customers.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        input: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Input>,
+        output: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Output>,
+        error: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Error>,
+        effects: ::core::option::Option::None,
+        policies: &[<NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR],
+        schedule: ::core::option::Option::None,
+        run: ::loom::__v1::run_flow::<support>,
+        gates: &[],
+        graph: &[
+            ::loom::__v1::Node::Step {
+                id: "find_order",
+                step: "find_order",
+                line: ::core::line!(),
+            },
+        ],
+        parts: &[],
+        fingerprint: 2679913781332770226u64,
+    };
+    impl ::loom::__v1::Flow for support {
+        type Input = String;
+        type Output = <Result<Answer, ShopError> as ::loom::__v1::StepResult>::Ok;
+        type Error = <Result<Answer, ShopError> as ::loom::__v1::StepResult>::Err;
+        const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = __LOOM_DESCRIPTOR;
+        fn run(
+            __loom_ctx: ::loom::__v1::Ctx,
+            __loom_input: Self::Input,
+        ) -> ::loom::__v1::BoxFuture<
+            'static,
+            ::core::result::Result<Self::Output, Self::Error>,
+        > {
+            ::std::boxed::Box::pin(__loom_body(__loom_ctx, __loom_input))
+        }
+    }
+    #[allow(
+        clippy::explicit_counter_loop,
+        clippy::too_many_arguments,
+        clippy::unused_async
+    )]
+    async fn __loom_body(ctx: Ctx, number: String) -> Result<Answer, ShopError> {
+        let __loom_near = ::core::clone::Clone::clone(&ctx);
+        (match ctx.__at(&__LOOM_SITES[0], &[]).run(find_order(number)) {
+            __loom_f => {
+                __loom_near.__near(::core::line!());
+                __loom_f
+            }
+        })
+            .await
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::FLOWS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::FlowDescriptor = __LOOM_DESCRIPTOR;
+};
+const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::AgentDescriptor = &::loom::__v1::AgentDescriptor {
+        flow: <support as ::loom::__v1::Flow>::DESCRIPTOR,
+        instructions: "You answer customers.",
+        model: ::core::option::Option::Some("small"),
+        tools: &[<find_order as ::loom::__v1::Tool>::TOOL],
+        skills: &[<RefundRules as ::loom::__v1::Skill>::DESCRIPTOR],
+        max_turns: ::core::option::Option::Some(8u32),
+        budget: ::loom::__v1::Budget {
+            tokens: ::core::option::Option::Some(50000u64),
+            usd_micros: ::core::option::Option::Some(250000u64),
+        },
+    };
+    impl ::loom::__v1::Agent for support {
+        const AGENT: &'static ::loom::__v1::AgentDescriptor = __LOOM_DESCRIPTOR;
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::AGENTS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::AgentDescriptor = __LOOM_DESCRIPTOR;
+};

@@ -1,0 +1,50 @@
+//! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
+
+/// Somebody bought something.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct OrderPlaced {
+    pub sku: String,
+    pub qty: u32,
+}
+const _: () = {
+    const __LOOM_DESCRIPTOR: &::loom::__v1::EventDescriptor = &::loom::__v1::EventDescriptor {
+        name: "order.placed",
+        version: 3u32,
+        oldest: 1u32,
+        doc: "Somebody bought something.",
+        location: ::loom::__v1::Location {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            column: ::core::column!(),
+            module: ::core::module_path!(),
+        },
+        schema: ::loom::__v1::schema_of::<OrderPlaced>,
+    };
+    #[automatically_derived]
+    impl ::loom::__v1::DomainEvent for OrderPlaced {
+        const DESCRIPTOR: &'static ::loom::__v1::EventDescriptor = __LOOM_DESCRIPTOR;
+        fn upcast(
+            __loom_version: ::core::primitive::u32,
+            __loom_data: ::loom::__v1::serde_json::Value,
+        ) -> ::core::result::Result<
+            ::loom::__v1::serde_json::Value,
+            ::loom::__v1::UpcastError,
+        > {
+            #[allow(unused_imports)]
+            use ::loom::__v1::Infallible as _;
+            match __loom_version {
+                1 => ::loom::__v1::Upcaster::new(from_v1).apply(__loom_data),
+                2 => ::loom::__v1::Upcaster::new(old::from_v2).apply(__loom_data),
+                __loom_other => {
+                    ::core::result::Result::Err(
+                        ::loom::__v1::UpcastError::no_upcaster(__loom_other),
+                    )
+                }
+            }
+        }
+    }
+    #[cfg(not(target_family = "wasm"))]
+    #[::loom::__v1::linkme::distributed_slice(::loom::__v1::EVENTS_V1)]
+    #[linkme(crate = ::loom::__v1::linkme)]
+    static __LOOM_ELEMENT: &::loom::__v1::EventDescriptor = __LOOM_DESCRIPTOR;
+};
