@@ -8,6 +8,7 @@ pub use serde;
 pub use tokio;
 
 pub use crate::{
+    ceiling::Ceiling,
     context::Ctx,
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor, SchemaFn,

@@ -3,14 +3,16 @@
 
 use kernel::{Digest, Fingerprints};
 
-use crate::{Arm, FlowDescriptor, Node, PartDescriptor, Registry};
+use crate::{Arm, FlowDescriptor, Node, Registry};
 
 /// The fingerprints of a flow with its parts: body from their tokens, structure from graph and schemas.
 pub(crate) fn of(flow: &FlowDescriptor) -> Fingerprints {
     let mut bodies = flow.fingerprint.to_le_bytes().to_vec();
     let mut shape = format!("{:?}", shape_of(flow.graph));
-    let mut seen = Vec::new();
-    flow.parts.iter().for_each(|part| add_part(part, &mut seen, &mut bodies, &mut shape));
+    for part in flow.all_parts() {
+        bodies.extend(part.fingerprint.to_le_bytes());
+        shape.push_str(&format!("{:?}", shape_of(part.graph)));
+    }
     for schema in [flow.input, flow.output, flow.error] {
         shape.push_str(&schema().as_value().to_string());
     }
@@ -18,22 +20,6 @@ pub(crate) fn of(flow: &FlowDescriptor) -> Fingerprints {
         shape.push_str(&(gate.schema)().as_value().to_string());
     }
     Fingerprints { body: short(&bodies), structure: short(shape.as_bytes()) }
-}
-
-fn add_part(
-    part: &'static PartDescriptor,
-    seen: &mut Vec<&'static PartDescriptor>,
-    bodies: &mut Vec<u8>,
-    shape: &mut String,
-) {
-    // A part may call itself: once is enough.
-    if seen.iter().any(|known| std::ptr::eq(*known, part)) {
-        return;
-    }
-    seen.push(part);
-    bodies.extend(part.fingerprint.to_le_bytes());
-    shape.push_str(&format!("{:?}", shape_of(part.graph)));
-    part.parts.iter().for_each(|inner| add_part(inner, seen, bodies, shape));
 }
 
 /// The graph without its lines: moving code changes no structure.

@@ -18,6 +18,9 @@ pub type SchemaFn = fn() -> Schema;
 /// Runs one attempt of a step: decodes the input, runs the body, encodes the outcome.
 pub type Invoke = fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd>;
 
+/// Gives the descriptor of a part: a function, since parts may call each other in a circle.
+pub type PartFn = fn() -> &'static PartDescriptor;
+
 /// Runs a flow: decodes the input, runs the body, encodes the outcome.
 pub type RunFlow = fn(Ctx, Payload) -> BoxFuture<'static, FlowReturn>;
 
@@ -111,7 +114,7 @@ pub struct FlowDescriptor {
     /// Its shape.
     pub graph: &'static [Node],
     /// The parts that it calls.
-    pub parts: &'static [&'static PartDescriptor],
+    pub parts: &'static [PartFn],
     /// Of its tokens.
     pub fingerprint: u64,
     /// Its body.
@@ -127,12 +130,40 @@ pub struct PartDescriptor {
     pub location: Location,
     /// The gates in its body.
     pub gates: &'static [GateDescriptor],
+    /// The effect classes that it may reach; `None` when it declares no ceiling.
+    pub effects: Option<&'static [&'static str]>,
     /// Its shape.
     pub graph: &'static [Node],
     /// The parts that it calls.
-    pub parts: &'static [&'static PartDescriptor],
+    pub parts: &'static [PartFn],
     /// Of its tokens.
     pub fingerprint: u64,
+}
+
+impl FlowDescriptor {
+    /// The parts that it reaches, each once, in the order in which they are found.
+    pub fn all_parts(&self) -> Vec<&'static PartDescriptor> {
+        let mut found = Vec::new();
+        reach(self.parts, &mut found);
+        found
+    }
+}
+
+fn reach(parts: &[PartFn], found: &mut Vec<&'static PartDescriptor>) {
+    for part in parts {
+        let part = part();
+        if !found.iter().any(|known| known.is(part)) {
+            found.push(part);
+            reach(part.parts, found);
+        }
+    }
+}
+
+impl PartDescriptor {
+    /// Whether two descriptors are of one part. Their addresses do not tell: crates may have copies.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.name, self.location) == (other.name, other.location)
+    }
 }
 
 /// A gate in the body of a flow or part.

@@ -4,6 +4,7 @@
 #[doc(hidden)]
 pub mod __v1;
 mod app;
+mod ceiling;
 mod clock;
 mod code;
 #[cfg(feature = "conformance")]
@@ -27,8 +28,8 @@ pub use app::{
 };
 pub use context::{Ctx, Decide, DomainEvent, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, ResourceDescriptor, RunFlow,
-    SchemaFn, Site, StepDescriptor,
+    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn, ResourceDescriptor,
+    RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};

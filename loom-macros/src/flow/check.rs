@@ -9,6 +9,7 @@ use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item;
 use crate::names;
 
+use super::ceiling;
 use super::model::{Flow, Kind};
 
 /// Applies every rule.
@@ -128,6 +129,7 @@ fn name(flow: &Flow, diagnostics: &mut Diagnostics) {
 
 fn effects(flow: &Flow, diagnostics: &mut Diagnostics) {
     if let Some(effects) = &flow.effects {
-        effects.check(diagnostics);
+        effects.check_ceiling(diagnostics);
+        ceiling::check(flow, diagnostics);
     }
 }

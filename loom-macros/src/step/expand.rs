@@ -61,6 +61,7 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
                 type Error = #error;
                 const DESCRIPTOR: &'static #runtime::StepDescriptor =
                     ::core::panic!("this step did not compile");
+                const EFFECTS: &'static [&'static str] = &[];
                 fn body(
                     _: Self::Input,
                     _: &#runtime::StepEnv,

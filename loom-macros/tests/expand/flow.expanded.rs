@@ -147,7 +147,7 @@ const _: () = {
                     line: ::core::line!(),
                 },
             ],
-            parts: &[<pay as ::loom::__v1::Part>::DESCRIPTOR],
+            parts: &[<pay as ::loom::__v1::Part>::descriptor],
             fingerprint: 18434179976036922087u64,
         };
         fn run(

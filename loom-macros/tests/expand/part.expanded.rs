@@ -49,6 +49,7 @@ const _: () = {
                 column: ::core::column!(),
                 module: ::core::module_path!(),
             },
+            effects: ::core::option::Option::None,
             gates: &[],
             graph: &[
                 ::loom::__v1::Node::Loop {

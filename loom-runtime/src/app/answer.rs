@@ -7,7 +7,7 @@ use kernel::{ExecutionId, FrameId, FrameStatus, InvalidId, Payload, Status, mach
 
 use super::App;
 use crate::{
-    FlowDescriptor, GateDescriptor, PartDescriptor,
+    FlowDescriptor, GateDescriptor,
     inbox_item::{Answer, Cancel, Item, VerdictItem},
     ports::{GateState, Posted, StoreError},
 };
@@ -251,18 +251,9 @@ pub(super) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), St
 fn declared_gate(flow: &FlowDescriptor, frame: &FrameId) -> Option<&'static GateDescriptor> {
     let last = frame.as_str().rsplit('/').next().unwrap_or_default();
     let name = last.split('#').next().unwrap_or_default();
-    let mut seen: Vec<&PartDescriptor> = Vec::new();
-    let mut parts: Vec<_> = flow.parts.to_vec();
-    let mut found = flow.gates.iter().find(|gate| gate.name == name);
-    while let (None, Some(part)) = (found, parts.pop()) {
-        if seen.iter().any(|known| std::ptr::eq(*known, part)) {
-            continue;
-        }
-        seen.push(part);
-        found = part.gates.iter().find(|gate| gate.name == name);
-        parts.extend(part.parts);
-    }
-    found
+    let parts = flow.all_parts();
+    let gates = flow.gates.iter().chain(parts.iter().flat_map(|part| part.gates));
+    gates.into_iter().find(|gate| gate.name == name)
 }
 
 impl FromStr for GateAddress {

@@ -1,7 +1,7 @@
 //! The static graph of a flow as nodes and edges, and those as a Mermaid flowchart.
 //! Not the graph of an execution, which only its log knows: arms that were not taken are here too.
 
-use loom_runtime::{Arm, FlowDescriptor, Node as Shape, PartDescriptor};
+use loom_runtime::{Arm, FlowDescriptor, Node as Shape, PartDescriptor, PartFn};
 use serde::Serialize;
 
 use super::text::shorten;
@@ -147,7 +147,7 @@ struct Builder {
     graph: Graph,
     group: Option<String>,
     /// The parts that are being drawn: one that calls itself is drawn once.
-    parts: Vec<*const PartDescriptor>,
+    parts: Vec<&'static PartDescriptor>,
 }
 
 impl Builder {
@@ -170,7 +170,7 @@ impl Builder {
     fn run(
         &mut self,
         nodes: &[Shape],
-        parts: &[&'static PartDescriptor],
+        parts: &[PartFn],
         mut from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
@@ -183,7 +183,7 @@ impl Builder {
     fn one(
         &mut self,
         node: &Shape,
-        parts: &[&'static PartDescriptor],
+        parts: &[PartFn],
         from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
@@ -226,13 +226,7 @@ impl Builder {
         }
     }
 
-    fn arms(
-        &mut self,
-        head: &str,
-        arms: &[Arm],
-        parts: &[&'static PartDescriptor],
-        returned: &mut Vec<From>,
-    ) -> Vec<From> {
+    fn arms(&mut self, head: &str, arms: &[Arm], parts: &[PartFn], returned: &mut Vec<From>) -> Vec<From> {
         let mut out = Vec::new();
         for arm in arms {
             out.extend(self.run(arm.body, parts, vec![(head.to_owned(), Some(arm.label.into()))], returned));
@@ -240,25 +234,16 @@ impl Builder {
         out
     }
 
-    fn part(
-        &mut self,
-        id: &str,
-        name: &str,
-        line: u32,
-        parts: &[&'static PartDescriptor],
-        from: Vec<From>,
-    ) -> Vec<From> {
+    fn part(&mut self, id: &str, name: &str, line: u32, parts: &[PartFn], from: Vec<From>) -> Vec<From> {
         let label = if id == name { id.to_owned() } else { format!("{id}: {name}") };
-        let found = parts.iter().find(|part| part.name == name);
-        let Some(part) =
-            found.filter(|part| !self.parts.contains(&std::ptr::from_ref::<PartDescriptor>(part)))
-        else {
+        let found = parts.iter().map(|part| part()).find(|part| part.name == name);
+        let Some(part) = found.filter(|part| !self.parts.iter().any(|drawn| drawn.is(part))) else {
             return vec![(self.node(Kind::Part, &label, Some(line), from), None)];
         };
         let group = format!("g{}", self.graph.groups.len());
         let outer = self.group.replace(group.clone());
         self.graph.groups.push(Group { id: group, label, group: outer.clone() });
-        self.parts.push(*part);
+        self.parts.push(part);
         let mut returned = Vec::new();
         let mut out = self.run(part.graph, part.parts, from, &mut returned);
         out.extend(returned);
@@ -281,6 +266,7 @@ mod tests {
         name: "tree",
         location: HERE,
         gates: &[],
+        effects: None,
         graph: &[
             Shape::Branch {
                 label: "depth < 3",
@@ -289,7 +275,7 @@ mod tests {
             },
             Shape::Emit { id: "emit", line: 4 },
         ],
-        parts: &[&TREE],
+        parts: &[|| &TREE],
         fingerprint: 0,
     };
 
@@ -308,7 +294,7 @@ mod tests {
             Shape::Step { id: "second", step: "water", line: 3 },
             Shape::Return { line: 4 },
         ],
-        parts: &[&TREE],
+        parts: &[|| &TREE],
         fingerprint: 0,
         run: |_, _| unreachable!("only drawn"),
     };

@@ -55,14 +55,7 @@ pub(super) fn gates(flow: &FlowDescriptor) -> Vec<&'static GateDescriptor> {
 
 /// The parts of a flow, and their parts, each once.
 pub(super) fn parts(flow: &FlowDescriptor) -> Vec<&'static PartDescriptor> {
-    let mut found: Vec<&PartDescriptor> = Vec::new();
-    let mut open = flow.parts.to_vec();
-    while let Some(part) = open.pop() {
-        if !found.iter().any(|known| std::ptr::eq(*known, part)) {
-            found.push(part);
-            open.extend(part.parts);
-        }
-    }
+    let mut found = flow.all_parts();
     found.sort_by_key(|part| part.name);
     found
 }
