@@ -38,6 +38,7 @@ fn shape_of(nodes: &[Node]) -> Vec<String> {
             Node::Branch { arms: of, .. } => format!("branch {:?}", arms(of)),
             Node::Parallel { arms: of, .. } => format!("parallel {:?}", arms(of)),
             Node::Return { .. } => "return".into(),
+            Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body)),
         })
         .collect()
 }

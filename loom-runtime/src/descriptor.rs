@@ -188,6 +188,8 @@ pub enum Node {
         step: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// Somebody is asked.
     Gate {
@@ -195,6 +197,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A timer is awaited.
     Timer {
@@ -202,6 +206,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A choice is made.
     Decision {
@@ -209,6 +215,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A domain event is emitted.
     Emit {
@@ -216,6 +224,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A part is called.
     Part {
@@ -225,13 +235,20 @@ pub enum Node {
         part: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// The body is repeated.
     Loop {
         /// What is looped over, as written.
         label: &'static str,
+        /// Whether it ends by itself, as far as the source tells: it goes over something finite, or a counter is
+        /// compared.
+        bounded: bool,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
         /// The body.
         body: &'static [Self],
     },
@@ -241,6 +258,8 @@ pub enum Node {
         label: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
         /// The arms.
         arms: &'static [Arm],
     },
@@ -248,6 +267,8 @@ pub enum Node {
     Parallel {
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
         /// The arms.
         arms: &'static [Arm],
     },
@@ -255,7 +276,37 @@ pub enum Node {
     Return {
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
+    /// Nobody comes here: a return, a panic or a loop without end stands before it.
+    Unreachable {
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+        /// What stands there.
+        body: &'static [Self],
+    },
+}
+
+impl Node {
+    /// Line and column.
+    pub const fn place(&self) -> (u32, u32) {
+        match *self {
+            Self::Step { line, column, .. }
+            | Self::Gate { line, column, .. }
+            | Self::Timer { line, column, .. }
+            | Self::Decision { line, column, .. }
+            | Self::Emit { line, column, .. }
+            | Self::Part { line, column, .. }
+            | Self::Loop { line, column, .. }
+            | Self::Branch { line, column, .. }
+            | Self::Parallel { line, column, .. }
+            | Self::Return { line, column }
+            | Self::Unreachable { line, column, .. } => (line, column),
+        }
+    }
 }
 
 /// An arm of a branch, or one of several that run side by side.
