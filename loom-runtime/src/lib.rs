@@ -19,6 +19,7 @@ mod memory;
 pub mod ports;
 mod registry;
 mod replay_check;
+pub mod shape;
 mod step;
 mod worker;
 
