@@ -92,6 +92,15 @@ impl EffectClasses {
             check_name(class, "effect class", diagnostics);
         }
     }
+
+    /// The same for a ceiling, where `payments.*` stands for all classes that start with `payments.`.
+    pub(crate) fn check_ceiling(&self, diagnostics: &mut Diagnostics) {
+        for class in &self.0 {
+            if !class.value().strip_suffix(".*").is_some_and(names::is_valid) {
+                check_name(class, "effect class", diagnostics);
+            }
+        }
+    }
 }
 
 impl ToTokens for EffectClasses {

@@ -59,6 +59,7 @@ codes! {
     ID_MISPLACED        = "L0220", "An id is given once, to a call that has one.";
     NAME_NOT_LITERAL    = "L0221", "A part or decision has a literal name.";
     CTX_ESCAPES         = "L0222", "`ctx` is used by its own name, and only by the flow and its parts.";
+    CEILING             = "L0223", "A flow reaches no effect class above its ceiling.";
 
     FAILURE_NOT_ENUM    = "L0301", "A failure is an enum.";
     ENGINE_MISSING      = "L0302", "A failure has a variant for the engine.";

@@ -11,6 +11,11 @@ pub(crate) fn line(at: Span) -> TokenStream {
     quote_spanned!(at=> ::core::line!())
 }
 
+/// The line and column of a token of the user, as the tail of `Node`.
+pub(crate) fn place(at: Span) -> TokenStream {
+    quote_spanned!(at=> line: ::core::line!(), column: ::core::column!())
+}
+
 /// The whole place, as `Location`.
 pub(crate) fn location(at: Span, runtime: &RuntimePath) -> TokenStream {
     let place = quote_spanned! {at=>

@@ -12,6 +12,7 @@ pub use tokio;
 
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
+    ceiling::Ceiling,
     context::Ctx,
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor,

@@ -42,6 +42,7 @@ fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
             Node::Branch { arms, .. } => format!("branch {:?}", shapes_of(arms, steps)),
             Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, steps)),
             Node::Return { .. } => "return".into(),
+            Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body, steps)),
         });
     }
     shape

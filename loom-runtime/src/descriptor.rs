@@ -18,6 +18,9 @@ pub type SchemaFn = fn() -> Schema;
 /// Runs one attempt of a step: decodes the input, runs the body, encodes the outcome.
 pub type Invoke = fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd>;
 
+/// Gives the descriptor of a part: a function, since parts may call each other in a circle.
+pub type PartFn = fn() -> &'static PartDescriptor;
+
 /// Runs a flow: decodes the input, runs the body, encodes the outcome.
 pub type RunFlow = fn(Ctx, Payload) -> BoxFuture<'static, FlowReturn>;
 
@@ -115,7 +118,7 @@ pub struct FlowDescriptor {
     /// Its shape.
     pub graph: &'static [Node],
     /// The parts that it calls.
-    pub parts: &'static [&'static PartDescriptor],
+    pub parts: &'static [PartFn],
     /// Of its tokens.
     pub fingerprint: u64,
     /// Its body.
@@ -123,17 +126,10 @@ pub struct FlowDescriptor {
 }
 
 impl FlowDescriptor {
-    /// The parts that it calls, and the parts that those call, each once, in order of their names.
+    /// The parts that it reaches, each once, in the order in which they are found.
     pub fn all_parts(&self) -> Vec<&'static PartDescriptor> {
-        let mut found: Vec<&PartDescriptor> = Vec::new();
-        let mut open = self.parts.to_vec();
-        while let Some(part) = open.pop() {
-            if !found.iter().any(|known| std::ptr::eq(*known, part)) {
-                found.push(part);
-                open.extend(part.parts);
-            }
-        }
-        found.sort_by_key(|part| part.name);
+        let mut found = Vec::new();
+        reach(self.parts, &mut found);
         found
     }
 
@@ -168,12 +164,31 @@ pub struct PartDescriptor {
     pub location: Location,
     /// The gates in its body.
     pub gates: &'static [GateDescriptor],
+    /// The effect classes that it may reach; `None` when it declares no ceiling.
+    pub effects: Option<&'static [&'static str]>,
     /// Its shape.
     pub graph: &'static [Node],
     /// The parts that it calls.
-    pub parts: &'static [&'static PartDescriptor],
+    pub parts: &'static [PartFn],
     /// Of its tokens.
     pub fingerprint: u64,
+}
+
+fn reach(parts: &[PartFn], found: &mut Vec<&'static PartDescriptor>) {
+    for part in parts {
+        let part = part();
+        if !found.iter().any(|known| known.is(part)) {
+            found.push(part);
+            reach(part.parts, found);
+        }
+    }
+}
+
+impl PartDescriptor {
+    /// Whether two descriptors are of one part. Their addresses do not tell: crates may have copies.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.name, self.location) == (other.name, other.location)
+    }
 }
 
 /// A gate in the body of a flow or part.
@@ -198,6 +213,8 @@ pub enum Node {
         step: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// Somebody is asked.
     Gate {
@@ -205,6 +222,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A timer is awaited.
     Timer {
@@ -212,6 +231,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A choice is made.
     Decision {
@@ -219,6 +240,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A domain event is emitted.
     Emit {
@@ -226,6 +249,8 @@ pub enum Node {
         id: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// A part is called.
     Part {
@@ -235,13 +260,20 @@ pub enum Node {
         part: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
     /// The body is repeated.
     Loop {
         /// What is looped over, as written.
         label: &'static str,
+        /// Whether it ends by itself, as far as the source tells: it goes over something finite, or a counter is
+        /// compared.
+        bounded: bool,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
         /// The body.
         body: &'static [Self],
     },
@@ -251,6 +283,8 @@ pub enum Node {
         label: &'static str,
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
         /// The arms.
         arms: &'static [Arm],
     },
@@ -258,6 +292,8 @@ pub enum Node {
     Parallel {
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
         /// The arms.
         arms: &'static [Arm],
     },
@@ -265,7 +301,37 @@ pub enum Node {
     Return {
         /// The line.
         line: u32,
+        /// The column.
+        column: u32,
     },
+    /// Nobody comes here: a return, a panic or a loop without end stands before it.
+    Unreachable {
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+        /// What stands there.
+        body: &'static [Self],
+    },
+}
+
+impl Node {
+    /// Line and column.
+    pub const fn place(&self) -> (u32, u32) {
+        match *self {
+            Self::Step { line, column, .. }
+            | Self::Gate { line, column, .. }
+            | Self::Timer { line, column, .. }
+            | Self::Decision { line, column, .. }
+            | Self::Emit { line, column, .. }
+            | Self::Part { line, column, .. }
+            | Self::Loop { line, column, .. }
+            | Self::Branch { line, column, .. }
+            | Self::Parallel { line, column, .. }
+            | Self::Return { line, column }
+            | Self::Unreachable { line, column, .. } => (line, column),
+        }
+    }
 }
 
 /// An arm of a branch, or one of several that run side by side.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// An error type that steps and flows can fail with. `#[derive(Failure)]` implements it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an error that a step or flow can fail with",
-    note = "help: derive it, `#[derive(Serialize, Deserialize, JsonSchema, Failure)]` on an enum of yours; or fail with `loom::Error`, which takes every error with `?`"
+    message = "steps and flows do not fail with `{Self}`: it is no `Failure`",
+    note = "return `loom::Result<T>`, or derive `loom::Failure` on an enum that has a variant for the engine"
 )]
 pub trait Failure: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// The value for what the engine itself reports: denied, timed out, exhausted, cancelled, over budget.

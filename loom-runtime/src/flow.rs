@@ -29,6 +29,15 @@ pub trait Flow: Sized + 'static {
 pub trait Part: 'static {
     /// What the registry knows of it.
     const DESCRIPTOR: &'static PartDescriptor;
+    /// Its ceiling of effect classes. One that did not compile has none to go over.
+    #[doc(hidden)]
+    const CEILING: Option<&'static [&'static str]> = Self::DESCRIPTOR.effects;
+
+    /// [`Self::DESCRIPTOR`], for descriptors of callers: parts may call each other in a circle, constants cannot.
+    #[doc(hidden)]
+    fn descriptor() -> &'static PartDescriptor {
+        Self::DESCRIPTOR
+    }
 }
 
 /// A call of a flow that has not been started: inert data. `app.start` starts it.

@@ -5,6 +5,7 @@
 pub mod __v1;
 mod agent;
 mod app;
+mod ceiling;
 mod clock;
 mod code;
 #[cfg(feature = "conformance")]
@@ -22,6 +23,7 @@ pub mod ports;
 mod projection;
 mod registry;
 mod replay_check;
+pub mod shape;
 mod skill;
 mod step;
 mod tool;
@@ -34,8 +36,8 @@ pub use app::{
 };
 pub use context::{Ctx, Decide, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, ResourceDescriptor, RunFlow,
-    ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn, ResourceDescriptor,
+    RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, UpcastError, read_event};
 pub use failure::{Error, Failure, Result};

@@ -32,6 +32,9 @@ pub trait Step: Sized + 'static {
     type Error: Failure;
     /// What the registry knows of it.
     const DESCRIPTOR: &'static StepDescriptor;
+    /// Its effect classes. A step that did not compile has none, so that its callers say nothing more.
+    #[doc(hidden)]
+    const EFFECTS: &'static [&'static str] = Self::DESCRIPTOR.effects;
 
     /// The body, for one attempt.
     ///

@@ -42,10 +42,15 @@
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
-//! | `graph` | `{flow, nodes: [{id, kind, label, line, group?}], edges: [{from, to, label?}], groups: [{id, label, group?}]}` |
+//! | `graph` | `{flow, nodes: [{id, kind, label, line, column, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}}`, or the one schema that was asked for |
 //! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
+//!
+//! A `node` of a graph's tree has a `kind`, a `line`, a `column` and maybe `marks`: `unbounded` for a loop of which the
+//! source does not say that it ends, `unreachable` for what stands behind a return, a panic or a loop without end. Calls
+//! have their `id`; `step` and `part` what is called, whose tree is in `parts`; `loop` a `label` and a `body`; `branch` and
+//! `parallel` have `arms: [{label, body}]`.
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
 //! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`) or `step` (`frame`, `attempt`). An

@@ -4,22 +4,61 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
-use crate::location::line;
+use crate::location::place;
 use crate::runtime_path::RuntimePath;
 
 /// A node, as the runtime's `Node`.
 #[derive(Clone)]
 pub(crate) enum Node {
-    Step { id: String, step: String, at: Span },
-    Gate { id: String, at: Span },
-    Timer { id: String, at: Span },
-    Decision { id: String, at: Span },
-    Emit { id: String, at: Span },
-    Part { id: String, part: String, at: Span },
-    Loop { label: String, at: Span, body: Vec<Node> },
-    Branch { label: String, at: Span, arms: Vec<Arm> },
-    Parallel { at: Span, arms: Vec<Arm> },
-    Return { at: Span },
+    Step {
+        id: String,
+        step: String,
+        at: Span,
+    },
+    Gate {
+        id: String,
+        at: Span,
+    },
+    Timer {
+        id: String,
+        at: Span,
+    },
+    Decision {
+        id: String,
+        at: Span,
+    },
+    Emit {
+        id: String,
+        at: Span,
+    },
+    Part {
+        id: String,
+        part: String,
+        at: Span,
+    },
+    Loop {
+        label: String,
+        at: Span,
+        bounded: bool,
+        body: Vec<Node>,
+    },
+    Branch {
+        label: String,
+        at: Span,
+        arms: Vec<Arm>,
+    },
+    Parallel {
+        at: Span,
+        arms: Vec<Arm>,
+    },
+    Return {
+        at: Span,
+    },
+    /// Nobody comes here: what stands before has left for good.
+    Unreachable {
+        at: Span,
+        body: Vec<Node>,
+    },
 }
 
 /// One way through a branch, or one side of a join.
@@ -27,6 +66,8 @@ pub(crate) enum Node {
 pub(crate) struct Arm {
     pub(crate) label: String,
     pub(crate) body: Vec<Node>,
+    /// Whether control never comes out at its end.
+    pub(crate) leaves: bool,
 }
 
 impl Node {
@@ -34,8 +75,8 @@ impl Node {
     pub(crate) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
         let leaf = |kind: &str, at: Span, fields: TokenStream| {
             let kind = syn::Ident::new(kind, Span::mixed_site());
-            let line = line(at);
-            quote_spanned!(Span::mixed_site()=> #runtime::Node::#kind { #fields line: #line })
+            let place = place(at);
+            quote_spanned!(Span::mixed_site()=> #runtime::Node::#kind { #fields #place })
         };
         let id = |id: &String| quote_spanned!(Span::mixed_site()=> id: #id,);
         match self {
@@ -49,9 +90,12 @@ impl Node {
             Self::Part { id, part, at } => {
                 leaf("Part", *at, quote_spanned!(Span::mixed_site()=> id: #id, part: #part,))
             }
-            Self::Loop { label, at, body } => {
+            Self::Loop { label, at, bounded, body } => {
                 let body = slice(body, runtime);
-                leaf("Loop", *at, quote_spanned!(Span::mixed_site()=> label: #label, body: #body,))
+                let fields = quote_spanned! {Span::mixed_site()=>
+                    label: #label, bounded: #bounded, body: #body,
+                };
+                leaf("Loop", *at, fields)
             }
             Self::Branch { label, at, arms } => {
                 let arms = arms.iter().map(|arm| arm.tokens(runtime));
@@ -65,6 +109,26 @@ impl Node {
                 leaf("Parallel", *at, quote_spanned!(Span::mixed_site()=> arms: &[#(#arms),*],))
             }
             Self::Return { at } => leaf("Return", *at, TokenStream::new()),
+            Self::Unreachable { at, body } => {
+                let body = slice(body, runtime);
+                leaf("Unreachable", *at, quote_spanned!(Span::mixed_site()=> body: #body,))
+            }
+        }
+    }
+
+    fn at(&self) -> Span {
+        match self {
+            Self::Step { at, .. }
+            | Self::Gate { at, .. }
+            | Self::Timer { at, .. }
+            | Self::Decision { at, .. }
+            | Self::Emit { at, .. }
+            | Self::Part { at, .. }
+            | Self::Loop { at, .. }
+            | Self::Branch { at, .. }
+            | Self::Parallel { at, .. }
+            | Self::Return { at }
+            | Self::Unreachable { at, .. } => *at,
         }
     }
 }
@@ -85,48 +149,107 @@ pub(crate) fn slice(nodes: &[Node], runtime: &RuntimePath) -> TokenStream {
 /// Builds the graph while the body is walked.
 pub(crate) struct Builder {
     /// The lists that are open, the body's own first.
-    open: Vec<Vec<Node>>,
+    open: Vec<List>,
 }
+
+/// A list of nodes that is being filled.
+#[derive(Default)]
+struct List {
+    nodes: Vec<Node>,
+    /// How many nodes there were when control left for good.
+    left_at: Option<usize>,
+}
+
+/// Where control had left a list, if it had.
+#[derive(Clone, Copy)]
+pub(crate) struct Exit(Option<usize>);
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self { open: vec![Vec::new()] }
+        Self { open: vec![List::default()] }
     }
 
     pub(crate) fn push(&mut self, node: Node) {
+        self.extend([node]);
+    }
+
+    pub(crate) fn extend(&mut self, nodes: impl IntoIterator<Item = Node>) {
         if let Some(list) = self.open.last_mut() {
-            list.push(node);
+            list.nodes.extend(nodes);
         }
     }
 
     /// Opens the body of a loop or an arm.
     pub(crate) fn open(&mut self) {
-        self.open.push(Vec::new());
+        self.open.push(List::default());
     }
 
-    /// Closes it and hands over what it holds.
+    /// Closes it and hands over what it holds; what stands behind an exit is marked.
     pub(crate) fn close(&mut self) -> Vec<Node> {
-        self.open.pop().unwrap_or_default()
+        let List { mut nodes, left_at } = self.open.pop().unwrap_or_default();
+        let stranded = left_at.map(|at| nodes.split_off(at)).unwrap_or_default();
+        if let Some(first) = stranded.first() {
+            nodes.push(Node::Unreachable { at: first.at(), body: stranded });
+        }
+        nodes
     }
 
-    /// A loop, unless nothing in it matters.
-    pub(crate) fn push_loop(&mut self, label: String, at: Span, body: Vec<Node>) {
-        if !body.is_empty() {
-            self.push(Node::Loop { label, at, body });
+    /// Closes the body of an arm.
+    pub(crate) fn close_arm(&mut self, label: impl Into<String>) -> Arm {
+        let leaves = self.has_left();
+        Arm { label: label.into(), body: self.close(), leaves }
+    }
+
+    /// Control leaves here and does not come back: `return`, `break`, a panic, a loop without end.
+    pub(crate) fn leave(&mut self) {
+        if let Some(list) = self.open.last_mut()
+            && list.left_at.is_none()
+        {
+            list.left_at = Some(list.nodes.len());
         }
     }
 
-    /// A branch, unless nothing in its arms matters.
-    pub(crate) fn push_branch(&mut self, label: String, at: Span, arms: Vec<Arm>) {
+    pub(crate) fn has_left(&self) -> bool {
+        self.exit().0.is_some()
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        Exit(self.open.last().and_then(|list| list.left_at))
+    }
+
+    /// Takes back the exits since: they were conditional, or left something inner.
+    pub(crate) fn back_to(&mut self, exit: Exit) {
+        if let Some(list) = self.open.last_mut() {
+            list.left_at = exit.0;
+        }
+    }
+
+    /// A loop, unless nothing in it matters.
+    pub(crate) fn push_loop(&mut self, label: String, at: Span, bounded: bool, body: Vec<Node>) {
+        if !body.is_empty() {
+            self.push(Node::Loop { label, at, bounded, body });
+        }
+    }
+
+    /// A branch, unless nothing in its arms matters. `exhaustive` when one of the arms is taken for sure.
+    pub(crate) fn push_branch(&mut self, label: String, at: Span, exhaustive: bool, arms: Vec<Arm>) {
+        let leaves = exhaustive && !arms.is_empty() && arms.iter().all(|arm| arm.leaves);
         if arms.iter().any(|arm| !arm.body.is_empty()) {
             self.push(Node::Branch { label, at, arms });
+        }
+        if leaves {
+            self.leave();
         }
     }
 
     /// A join or a select, unless nothing in its arms matters.
     pub(crate) fn push_parallel(&mut self, at: Span, arms: Vec<Arm>) {
+        let leaves = !arms.is_empty() && arms.iter().all(|arm| arm.leaves);
         if arms.iter().any(|arm| !arm.body.is_empty()) {
             self.push(Node::Parallel { at, arms });
+        }
+        if leaves {
+            self.leave();
         }
     }
 }

@@ -96,6 +96,13 @@ fn operator(operator: &str, before: Before, text: &mut String) -> Before {
             text.push('>');
             Before::Word
         }
+        // The end of a closure's parameters, which open without a space.
+        "|" if before == Before::Word
+            && text.rfind('|').is_some_and(|open| !text[open + 1..].starts_with(' ')) =>
+        {
+            text.push('|');
+            Before::Operator
+        }
         "!" | "&" | "*" | "-" | "'" | "#" | "|" if before != Before::Word => {
             space_unless(before == Before::Tight, text);
             text.push_str(operator);
@@ -127,6 +134,8 @@ mod tests {
             "let Some(x) = queue.pop()",
             "Shape::Circle { radius }",
             "matches(a, &b[0])?",
+            "lines.map(|line| ship(line))",
+            "A | B | C",
             "ctx.receive::<bool>(\"go\")",
             "!answer.approved && n == 3",
         ] {

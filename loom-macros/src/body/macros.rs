@@ -158,6 +158,11 @@ impl ToTokens for Arguments {
 }
 
 impl Arguments {
+    /// Whether this is `[value; count]`.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeat.is_some()
+    }
+
     /// The expressions in order.
     pub(crate) fn exprs(&mut self) -> impl Iterator<Item = &mut Expr> {
         let count = self.repeat.iter_mut().map(|(_, count)| count);

@@ -7,6 +7,7 @@
 //! | `scope` | the loops, closures and blocks around a place, and the names bound in them |
 //! | `calls` | a durable call with what is chained to it |
 //! | `macros` | the macros that are read, and how |
+//! | `bounds` | whether a loop ends by itself, as far as syntax tells |
 //! | `banned` | the paths that a flow may not use |
 //! | `purity` | the same for code that is no flow |
 //! | `graph` | the static graph |
@@ -15,6 +16,7 @@
 //! | `rules` | what is wrong with a surveyed body |
 
 mod banned;
+mod bounds;
 mod calls;
 mod graph;
 mod label;

@@ -10,6 +10,7 @@ use crate::item;
 use crate::names;
 use crate::schedule;
 
+use super::ceiling;
 use super::model::{Flow, Kind};
 
 /// Applies every rule.
@@ -171,6 +172,7 @@ fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
 
 fn effects(flow: &Flow, diagnostics: &mut Diagnostics) {
     if let Some(effects) = &flow.effects {
-        effects.check(diagnostics);
+        effects.check_ceiling(diagnostics);
+        ceiling::check(flow, diagnostics);
     }
 }

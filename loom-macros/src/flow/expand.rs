@@ -9,10 +9,10 @@ use crate::body::{self, Call, SITES, Survey, Target};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
-use crate::names;
 use crate::registration;
 use crate::surface::Surface;
 
+use super::ceiling;
 use super::model::{Flow, Kind};
 
 /// The expansion of a flow or part that broke no rule.
@@ -24,7 +24,7 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
         Kind::Flow | Kind::Agent => implement_flow(&flow),
         Kind::Part => implement_part(&flow),
     };
-    let (sites, body) = (sites(&flow), body(&flow));
+    let (sites, body, ceiling) = (sites(&flow), body(&flow), ceiling::checks(&flow));
     let element = (flow.kind != Kind::Part).then(|| element(&flow));
     let cfgs = flow.item.cfgs();
     quote_spanned! {Span::mixed_site()=>
@@ -36,6 +36,7 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
             #constructor
             #implementation
             #body
+            #ceiling
             #element
         };
     }
@@ -74,6 +75,8 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         Kind::Part => quote_spanned! {Span::mixed_site()=>
             impl #runtime::Part for #name {
                 const DESCRIPTOR: &'static #runtime::PartDescriptor = #runtime::stub::PART;
+                const CEILING: ::core::option::Option<&'static [&'static str]> =
+                    ::core::option::Option::Some(&[]);
             }
         },
     };
@@ -170,12 +173,13 @@ fn implement_flow(flow: &Flow) -> TokenStream {
 fn implement_part(flow: &Flow) -> TokenStream {
     let (runtime, ident, name) = (&flow.runtime, &flow.item.sig.ident, &flow.name);
     let location = location::location(ident.span(), runtime);
-    let shape = shape(flow);
+    let (effects, shape) = (optional(flow.effects.as_ref()), shape(flow));
     quote_spanned! {Span::mixed_site()=>
         impl #runtime::Part for #ident {
             const DESCRIPTOR: &'static #runtime::PartDescriptor = &#runtime::PartDescriptor {
                 name: #name,
                 location: #location,
+                effects: #effects,
                 #shape
             };
         }
@@ -219,7 +223,7 @@ fn schedule(flow: &Flow) -> Option<TokenStream> {
 /// The fields that flows and parts share: gates, graph, parts and fingerprint.
 fn shape(flow: &Flow) -> TokenStream {
     let runtime = &flow.runtime;
-    let calls = calls(flow);
+    let calls = flow.calls();
     let gates = calls.iter().filter_map(|call| gate(call, flow));
     let parts = parts(flow);
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
@@ -232,10 +236,6 @@ fn shape(flow: &Flow) -> TokenStream {
     }
 }
 
-fn calls(flow: &Flow) -> &[Call] {
-    flow.survey.as_ref().map_or(&[], |survey| &survey.calls)
-}
-
 fn gate(call: &Call, flow: &Flow) -> Option<TokenStream> {
     let Target::Gate { name: Some(name), ty: Some(ty) } = &call.target else { return None };
     let runtime = &flow.runtime;
@@ -245,27 +245,26 @@ fn gate(call: &Call, flow: &Flow) -> Option<TokenStream> {
     })
 }
 
-/// The descriptors of the parts, each once. A part that calls itself does not list itself: a
-/// constant cannot.
+/// The descriptors of the parts, each once.
 fn parts(flow: &Flow) -> Vec<TokenStream> {
-    let (runtime, own) = (&flow.runtime, names::of(&flow.item.sig.ident));
+    let runtime = &flow.runtime;
     let mut seen = Vec::new();
     let mut parts = Vec::new();
-    for call in calls(flow) {
+    for call in flow.calls() {
         let Target::Part { path: Some(path), .. } = &call.target else { continue };
         let written = path.to_token_stream().to_string();
-        if written == own || seen.contains(&written) {
+        if seen.contains(&written) {
             continue;
         }
         seen.push(written);
-        parts.push(quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::DESCRIPTOR));
+        parts.push(quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor));
     }
     parts
 }
 
 /// The call sites to which the rewritten body refers.
 fn sites(flow: &Flow) -> Option<TokenStream> {
-    let calls = calls(flow);
+    let calls = flow.calls();
     if calls.is_empty() {
         return None;
     }

@@ -6,7 +6,7 @@ use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Block, FnArg, Ident, LitStr, Pat, PatType, Stmt, token};
 
 use crate::arguments::{EffectClasses, Paths};
-use crate::body::Survey;
+use crate::body::{Call, Survey};
 use crate::diagnostics::Diagnostics;
 use crate::item::{self, FnItem, Param};
 use crate::names;
@@ -117,6 +117,11 @@ impl Flow {
             survey,
             item,
         }
+    }
+
+    /// The durable calls of the body.
+    pub(crate) fn calls(&self) -> &[Call] {
+        self.survey.as_ref().map_or(&[], |survey| &survey.calls)
     }
 
     /// The braces of the body and all between them, as written.

@@ -22,10 +22,14 @@ fn render(nodes: &[Node]) -> String {
             Node::Decision { id, .. } => format!("decision {id}"),
             Node::Emit { id, .. } => id.clone(),
             Node::Part { id, part, .. } => format!("part {part} as {id}"),
-            Node::Loop { label, body, .. } => format!("loop [{label}] {{ {} }}", render(body)),
+            Node::Loop { label, body, bounded, .. } => {
+                let mark = if *bounded { "" } else { "unbounded " };
+                format!("{mark}loop [{label}] {{ {} }}", render(body))
+            }
             Node::Branch { label, arms: ways, .. } => format!("branch [{label}] {{ {} }}", arms(ways)),
             Node::Parallel { arms: sides, .. } => format!("parallel {{ {} }}", arms(sides)),
             Node::Return { .. } => "return".to_owned(),
+            Node::Unreachable { body, .. } => format!("unreachable {{ {} }}", render(body)),
         })
         .collect();
     nodes.join(", ")
@@ -66,7 +70,8 @@ fn loops_and_closures() {
         graph(
             "for x in &xs { while ctx.run(a()).await { ctx.run(b()).await; } } join_all(ys.map(|y| ctx.run(c(y)))).await;"
         ),
-        "loop [for x in &xs] { loop [while ctx.run(a()).await] { a, b } }, loop [|y|] { c }"
+        "loop [for x in &xs] { unbounded loop [while ctx.run(a()).await] { a, b } }, \
+         parallel { ys.map(|y| ctx.run(c(y))) => loop [|y|] { c } }"
     );
 }
 
@@ -75,5 +80,119 @@ fn joins_and_selects() {
     assert_eq!(
         graph("join!(ctx.run(a()), other()); select! { x = ctx.run(b()) => ctx.run(c()).await, else => 1 };"),
         "parallel { ctx.run(a()) => a; other() =>  }, parallel { ctx.run(b()) => b, c; else =>  }"
+    );
+}
+
+#[test]
+fn what_nobody_reaches_is_marked() {
+    assert_eq!(
+        graph("ctx.run(a()).await; return Ok(()); ctx.run(b()).await; ctx.sleep(d).await;"),
+        "a, return, unreachable { b, timer sleep }"
+    );
+    assert_eq!(graph("panic!(\"no\"); ctx.run(b()).await"), "unreachable { b }");
+    assert_eq!(
+        graph("if x { return ctx.run(a()).await } else { todo!() } ctx.run(b()).await"),
+        "branch [x] { then => a, return; else =>  }, unreachable { b }"
+    );
+    assert_eq!(
+        graph("match x { A => return ctx.run(a()).await, B => {} } ctx.run(b()).await"),
+        "branch [x] { A => a, return; B =>  }, b"
+    );
+    assert_eq!(
+        graph(
+            "for x in &xs { if x.odd { continue; ctx.run(a(x)).await } else { break } ctx.run(b(x)).await; }"
+        ),
+        "loop [for x in &xs] { branch [x.odd] { then => unreachable { a }; else =>  }, unreachable { b } }"
+    );
+}
+
+#[test]
+fn what_somebody_may_reach_is_not() {
+    for reached in [
+        "ok || return Err(x); ctx.run(b()).await",
+        "let f = async { return ctx.run(a()).await }; f.await; ctx.run(b()).await",
+        "if x { return Err(y) } ctx.run(b()).await",
+        "let Some(x) = y else { return Err(z) }; ctx.run(b()).await",
+        "loop { if done { break } ctx.run(a()).await; } ctx.run(b()).await",
+        "'out: loop { loop { break 'out } } ctx.run(b()).await",
+        "'found: { if x { break 'found; } return Err(y) } ctx.run(b()).await",
+        "xs.iter().for_each(|x| panic!(\"{x}\")); ctx.run(b()).await",
+        "for x in xs { return Err(x) } ctx.run(b()).await",
+    ] {
+        let graph = graph(reached);
+        assert!(!graph.contains("unreachable") && graph.ends_with('b'), "{reached}: {graph}");
+    }
+}
+
+#[test]
+fn loops_without_a_known_bound_are_marked() {
+    assert_eq!(
+        graph("loop { ctx.run(poll()).await; ctx.sleep(d).await; } ctx.run(never()).await"),
+        "unbounded loop [loop] { poll, timer sleep }, unreachable { never }"
+    );
+    assert_eq!(
+        graph("while true { loop { ctx.run(a()).await; break } } ctx.run(never()).await"),
+        "unbounded loop [while true] { unbounded loop [loop] { a } }, unreachable { never }"
+    );
+    assert_eq!(
+        graph("let mut n = 0; while n < 3 { n += 1; ctx.run(a()).await; }"),
+        "loop [while n < 3] { a }"
+    );
+    assert_eq!(
+        graph("for n in 0.. { if ctx.run(a(n)).await { break } }"),
+        "unbounded loop [for n in 0..] { a }"
+    );
+}
+
+#[test]
+fn lists_of_futures_run_side_by_side() {
+    assert_eq!(
+        graph(
+            "join_all([ctx.run(a()), ctx.run(b())]).await; futures::future::try_join_all(vec![ctx.run(c())]).await;"
+        ),
+        "parallel { ctx.run(a()) => a; ctx.run(b()) => b }, parallel { ctx.run(c()) => c }"
+    );
+    assert_eq!(
+        graph(
+            "let all: Vec<_> = xs.iter().map(|x| ctx.run(a(x)).key(x)).collect(); ctx.run(b()).await; join_all(all).await;"
+        ),
+        "b, parallel { all => loop [|x|] { a } }"
+    );
+    assert_eq!(
+        graph("let all = vec![ctx.run(a()), ctx.run(b())]; try_join_all(all).await"),
+        "parallel { ctx.run(a()) => a; ctx.run(b()) => b }"
+    );
+}
+
+#[test]
+fn a_future_stands_where_it_is_awaited() {
+    assert_eq!(
+        graph(
+            "let one = ctx.run(a()); let two = async { ctx.run(b()).await }; ctx.run(c()).await; join!(one, two);"
+        ),
+        "c, parallel { one => a; two => b }"
+    );
+    assert_eq!(
+        graph("let timer = ctx.sleep(d); select! { x = ctx.run(a()) => x, () = timer => return Err(late) }"),
+        "parallel { ctx.run(a()) => a; timer => timer sleep, return }"
+    );
+    assert_eq!(
+        graph(
+            "let x = ctx.run(a()).await; let y = { ctx.emit(&e); ctx.run(b()) }; ctx.run(c()).await; y.await"
+        ),
+        "a, emit, b, c"
+    );
+    // One that is made anew, and one that nobody awaits.
+    assert_eq!(graph("let x = ctx.run(a()); let x = ctx.run(b()); ctx.run(c()).await;"), "a, c, b");
+    assert_eq!(graph("let x = ctx.run(a()); ctx.run(b()).await; my_macro!(x);"), "b, a");
+}
+
+#[test]
+fn a_select_ends_what_all_its_handlers_leave() {
+    assert_eq!(
+        graph(
+            "select! { x = ctx.run(a()) => return x, _ = ctx.sleep(d) => return late }; ctx.run(b()).await"
+        ),
+        "parallel { ctx.run(a()) => a, return; ctx.sleep(d) => timer sleep, return }, unreachable { b }"
     );
 }

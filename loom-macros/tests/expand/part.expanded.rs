@@ -49,27 +49,33 @@ const _: () = {
                 column: ::core::column!(),
                 module: ::core::module_path!(),
             },
+            effects: ::core::option::Option::None,
             gates: &[],
             graph: &[
                 ::loom::__v1::Node::Loop {
                     label: "while ctx.run(is_unpaid(order.id)).awai…",
+                    bounded: false,
                     body: &[
                         ::loom::__v1::Node::Step {
                             id: "is_unpaid",
                             step: "is_unpaid",
                             line: ::core::line!(),
+                            column: ::core::column!(),
                         },
                         ::loom::__v1::Node::Timer {
                             id: "sleep",
                             line: ::core::line!(),
+                            column: ::core::column!(),
                         },
                     ],
                     line: ::core::line!(),
+                    column: ::core::column!(),
                 },
                 ::loom::__v1::Node::Step {
                     id: "charge",
                     step: "charge",
                     line: ::core::line!(),
+                    column: ::core::column!(),
                 },
             ],
             parts: &[],

@@ -52,8 +52,15 @@ pub const FLOW: &FlowDescriptor = &FlowDescriptor {
 };
 
 /// Of a part.
-pub const PART: &PartDescriptor =
-    &PartDescriptor { name: "", location: NOWHERE, gates: &[], graph: &[], parts: &[], fingerprint: 0 };
+pub const PART: &PartDescriptor = &PartDescriptor {
+    name: "",
+    location: NOWHERE,
+    gates: &[],
+    effects: Some(&[]),
+    graph: &[],
+    parts: &[],
+    fingerprint: 0,
+};
 
 /// Of an event.
 pub const EVENT: &EventDescriptor =

@@ -3,7 +3,7 @@
 
 use kernel::FrameId;
 
-use crate::{FlowDescriptor, GateDescriptor, Node, PartDescriptor};
+use crate::{FlowDescriptor, GateDescriptor, Node, PartFn};
 
 /// What a frame's id names.
 pub(super) enum Place {
@@ -24,7 +24,7 @@ pub(super) fn find(flow: &FlowDescriptor, frame: &FrameId) -> Place {
 fn look(
     nodes: &'static [Node],
     gates: &'static [GateDescriptor],
-    parts: &[&'static PartDescriptor],
+    parts: &[PartFn],
     segments: &[&str],
     loops: usize,
 ) -> Option<Place> {
@@ -39,12 +39,12 @@ fn look(
     let mut misfit = None;
     for node in nodes {
         let found = match node {
-            Node::Gate { id, line } if rest.is_empty() && is(id) => {
+            Node::Gate { id, line, .. } if rest.is_empty() && is(id) => {
                 let gate = gates.iter().find(|gate| gate.line == *line || gate.name == *id);
                 gate.map(|gate| if fits { Place::Gate(gate) } else { Place::Repeated(loops) })
             }
             Node::Part { id, part, .. } if !rest.is_empty() && is(id) && fits => {
-                let part = parts.iter().find(|known| known.name == *part);
+                let part = parts.iter().map(|known| known()).find(|known| known.name == *part);
                 part.and_then(|part| look(part.graph, part.gates, part.parts, rest, 0))
             }
             Node::Loop { body, .. } => look(body, gates, parts, segments, loops + 1),

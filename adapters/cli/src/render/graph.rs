@@ -1,10 +1,15 @@
 //! The static graph of a flow as nodes and edges, and those as a Mermaid flowchart.
 //! Not the graph of an execution, which only its log knows: arms that were not taken are here too.
 
-use loom_runtime::{Arm, FlowDescriptor, Node as Shape, PartDescriptor};
+use std::collections::BTreeMap;
+
+use loom_runtime::{Arm, FlowDescriptor, Node as Shape, PartDescriptor, PartFn};
 use serde::Serialize;
 
-use super::text::shorten;
+use super::{
+    text::shorten,
+    tree::{self, Tree},
+};
 
 /// How many columns a label may take.
 const LABEL: usize = 48;
@@ -17,6 +22,10 @@ pub(crate) struct Graph {
     edges: Vec<Edge>,
     /// Parts, whose nodes belong together.
     groups: Vec<Group>,
+    /// The same as a tree, in which parts are named.
+    tree: Vec<Tree>,
+    /// The trees of the parts that it reaches.
+    parts: BTreeMap<&'static str, Vec<Tree>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -27,7 +36,40 @@ struct Node {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
+}
+
+/// What is to be seen at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mark {
+    /// A loop of which the source does not say that it ends.
+    Unbounded,
+    /// Nobody comes here.
+    Unreachable,
+}
+
+impl Mark {
+    const ALL: [Self; 2] = [Self::Unbounded, Self::Unreachable];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Unbounded => "unbounded",
+            Self::Unreachable => "unreachable",
+        }
+    }
+
+    /// How Mermaid draws it.
+    const fn style(self) -> &'static str {
+        match self {
+            Self::Unbounded => "stroke-width:4px",
+            Self::Unreachable => "stroke-dasharray:4 4,opacity:0.5",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,6 +101,7 @@ struct Edge {
 struct Group {
     id: String,
     label: String,
+    part: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
 }
@@ -69,9 +112,21 @@ type From = (String, Option<String>);
 impl Graph {
     /// The graph of a flow, its parts drawn in.
     pub(crate) fn of(flow: &FlowDescriptor) -> Self {
-        let graph = Self { flow: flow.name, nodes: Vec::new(), edges: Vec::new(), groups: Vec::new() };
-        let mut builder = Builder { graph, group: None, parts: Vec::new() };
-        let start = builder.node(Kind::Start, flow.name, Some(flow.location.line), Vec::new());
+        let graph = Self {
+            flow: flow.name,
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            groups: Vec::new(),
+            tree: tree::of(flow.graph),
+            parts: flow.all_parts().iter().map(|part| (part.name, tree::of(part.graph))).collect(),
+        };
+        let mut builder = Builder { graph, group: None, parts: Vec::new(), unreachable: false };
+        let start = builder.node(
+            Kind::Start,
+            flow.name,
+            Some((flow.location.line, flow.location.column)),
+            Vec::new(),
+        );
         let mut returned = Vec::new();
         let mut ends = builder.run(flow.graph, flow.parts, vec![(start, None)], &mut returned);
         ends.extend(returned);
@@ -91,6 +146,17 @@ impl Graph {
                 None => text.push_str(&format!("    {from} --> {to}\n")),
             }
         }
+        for mark in Mark::ALL {
+            let marked = self.nodes.iter().filter(|node| node.marks.contains(&mark));
+            let marked: Vec<_> = marked.map(|node| node.id.as_str()).collect();
+            if !marked.is_empty() {
+                let (name, style) = (mark.name(), mark.style());
+                text.push_str(&format!(
+                    "    classDef {name} {style}\n    class {} {name}\n",
+                    marked.join(",")
+                ));
+            }
+        }
         text
     }
 
@@ -98,7 +164,9 @@ impl Graph {
         let space = "    ".repeat(depth);
         for node in self.nodes.iter().filter(|node| node.group.as_deref() == of) {
             let (open, close) = node.kind.brackets();
-            text.push_str(&format!("{space}{}{open}{}{close}\n", node.id, quoted(&node.label)));
+            let marks: String = node.marks.iter().map(|mark| format!(" · {}", mark.name())).collect();
+            let label = quoted(&format!("{}{marks}", node.label));
+            text.push_str(&format!("{space}{}{open}{label}{close}\n", node.id));
         }
         for group in self.groups.iter().filter(|group| group.group.as_deref() == of) {
             text.push_str(&format!("{space}subgraph {}[{}]\n", group.id, quoted(&group.label)));
@@ -162,18 +230,22 @@ struct Builder {
     graph: Graph,
     group: Option<String>,
     /// The parts that are being drawn: one that calls itself is drawn once.
-    parts: Vec<*const PartDescriptor>,
+    parts: Vec<&'static PartDescriptor>,
+    /// Whether nobody comes to what is being drawn.
+    unreachable: bool,
 }
 
 impl Builder {
-    fn node(&mut self, kind: Kind, label: &str, line: Option<u32>, from: Vec<From>) -> String {
+    fn node(&mut self, kind: Kind, label: &str, place: Option<(u32, u32)>, from: Vec<From>) -> String {
         let id = match kind {
             Kind::Start => "start".to_owned(),
             Kind::End => "done".to_owned(),
             _ => format!("n{}", self.graph.nodes.len()),
         };
         let (label, group) = (shorten(label, LABEL), self.group.clone());
-        self.graph.nodes.push(Node { id: id.clone(), kind, label, line, group });
+        let (line, column) = place.unzip();
+        let marks = self.unreachable.then_some(Mark::Unreachable).into_iter().collect();
+        self.graph.nodes.push(Node { id: id.clone(), kind, label, line, column, marks, group });
         for (source, said) in from {
             let label = said.filter(|said| !said.is_empty()).map(|said| shorten(&said, LABEL));
             self.graph.edges.push(Edge { from: source, to: id.clone(), label });
@@ -185,7 +257,7 @@ impl Builder {
     fn run(
         &mut self,
         nodes: &[Shape],
-        parts: &[&'static PartDescriptor],
+        parts: &[PartFn],
         mut from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
@@ -201,30 +273,33 @@ impl Builder {
         &mut self,
         node: &Shape,
         before: Option<&Shape>,
-        parts: &[&'static PartDescriptor],
+        parts: &[PartFn],
         from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
         let mut leaf =
-            |kind, label: &str, line: u32| vec![(self.node(kind, label, Some(line), from.clone()), None)];
+            |kind, label: &str| vec![(self.node(kind, label, Some(node.place()), from.clone()), None)];
         match *node {
-            Shape::Step { id, step, line } if id == step => leaf(Kind::Step, id, line),
-            Shape::Step { id, step, line } => leaf(Kind::Step, &format!("{id}: {step}"), line),
-            Shape::Gate { id, line } => leaf(Kind::Gate, id, line),
-            Shape::Timer { id, line } => leaf(Kind::Timer, id, line),
-            Shape::Decision { id, line } => leaf(Kind::Decision, id, line),
-            Shape::Emit { id, line } => leaf(Kind::Emit, id, line),
-            Shape::Part { id, part, line } => self.part(id, part, line, parts, from),
-            Shape::Loop { label, line, body } => {
-                let head = self.node(Kind::Loop, label, Some(line), from);
+            Shape::Step { id, step, .. } if id == step => leaf(Kind::Step, id),
+            Shape::Step { id, step, .. } => leaf(Kind::Step, &format!("{id}: {step}")),
+            Shape::Gate { id, .. } => leaf(Kind::Gate, id),
+            Shape::Timer { id, .. } => leaf(Kind::Timer, id),
+            Shape::Decision { id, .. } => leaf(Kind::Decision, id),
+            Shape::Emit { id, .. } => leaf(Kind::Emit, id),
+            Shape::Part { id, part, .. } => self.part(id, part, node.place(), parts, from),
+            Shape::Loop { label, bounded, body, .. } => {
+                let head = self.node(Kind::Loop, label, Some(node.place()), from);
+                if let Some(drawn) = self.graph.nodes.last_mut().filter(|_| !bounded) {
+                    drawn.marks.push(Mark::Unbounded);
+                }
                 let back = self.run(body, parts, vec![(head.clone(), Some("each".into()))], returned);
                 for (source, label) in back.into_iter().filter(|(source, _)| *source != head) {
                     self.graph.edges.push(Edge { from: source, to: head.clone(), label });
                 }
                 vec![(head, Some("done".into()))]
             }
-            Shape::Branch { label, line, arms } => {
-                let head = self.node(Kind::Branch, &question(label, arms, before), Some(line), from);
+            Shape::Branch { label, arms, .. } => {
+                let head = self.node(Kind::Branch, &question(label, arms, before), Some(node.place()), from);
                 let mut out = self.arms(&head, arms, parts, returned);
                 // An `if` without `else`, or a `let … else`, lists one arm: the other goes straight on.
                 if let [only] = arms {
@@ -232,8 +307,8 @@ impl Builder {
                 }
                 out
             }
-            Shape::Parallel { line, arms } => {
-                let fork = self.node(Kind::Fork, "side by side", Some(line), from);
+            Shape::Parallel { arms, .. } => {
+                let fork = self.node(Kind::Fork, "side by side", Some(node.place()), from);
                 let out = self.arms(&fork, arms, parts, returned);
                 if out.is_empty() { out } else { vec![(self.node(Kind::Join, "joined", None, out), None)] }
             }
@@ -241,16 +316,16 @@ impl Builder {
                 returned.extend(from);
                 Vec::new()
             }
+            Shape::Unreachable { body, .. } => {
+                let outer = std::mem::replace(&mut self.unreachable, true);
+                self.run(body, parts, Vec::new(), &mut Vec::new());
+                self.unreachable = outer;
+                Vec::new()
+            }
         }
     }
 
-    fn arms(
-        &mut self,
-        head: &str,
-        arms: &[Arm],
-        parts: &[&'static PartDescriptor],
-        returned: &mut Vec<From>,
-    ) -> Vec<From> {
+    fn arms(&mut self, head: &str, arms: &[Arm], parts: &[PartFn], returned: &mut Vec<From>) -> Vec<From> {
         let mut out = Vec::new();
         for arm in arms {
             out.extend(self.run(arm.body, parts, vec![(head.to_owned(), Some(arm.label.into()))], returned));
@@ -262,21 +337,19 @@ impl Builder {
         &mut self,
         id: &str,
         name: &str,
-        line: u32,
-        parts: &[&'static PartDescriptor],
+        place: (u32, u32),
+        parts: &[PartFn],
         from: Vec<From>,
     ) -> Vec<From> {
         let label = if id == name { id.to_owned() } else { format!("{id}: {name}") };
-        let found = parts.iter().find(|part| part.name == name);
-        let Some(part) =
-            found.filter(|part| !self.parts.contains(&std::ptr::from_ref::<PartDescriptor>(part)))
-        else {
-            return vec![(self.node(Kind::Part, &label, Some(line), from), None)];
+        let found = parts.iter().map(|part| part()).find(|part| part.name == name);
+        let Some(part) = found.filter(|part| !self.parts.iter().any(|drawn| drawn.is(part))) else {
+            return vec![(self.node(Kind::Part, &label, Some(place), from), None)];
         };
         let group = format!("g{}", self.graph.groups.len());
         let outer = self.group.replace(group.clone());
-        self.graph.groups.push(Group { id: group, label, group: outer.clone() });
-        self.parts.push(*part);
+        self.graph.groups.push(Group { id: group, label, part: part.name, group: outer.clone() });
+        self.parts.push(part);
         let mut returned = Vec::new();
         let mut out = self.run(part.graph, part.parts, from, &mut returned);
         out.extend(returned);
@@ -299,15 +372,20 @@ mod tests {
         name: "tree",
         location: HERE,
         gates: &[],
+        effects: None,
         graph: &[
             Shape::Branch {
                 label: "depth < 3",
                 line: 2,
-                arms: &[Arm { label: "then", body: &[Shape::Part { id: "child", part: "tree", line: 3 }] }],
+                column: 5,
+                arms: &[Arm {
+                    label: "then",
+                    body: &[Shape::Part { id: "child", part: "tree", line: 3, column: 5 }],
+                }],
             },
-            Shape::Emit { id: "emit", line: 4 },
+            Shape::Emit { id: "emit", line: 4, column: 5 },
         ],
-        parts: &[&TREE],
+        parts: &[|| &TREE],
         fingerprint: 0,
     };
 
@@ -323,19 +401,33 @@ mod tests {
         policies: &[],
         schedule: None,
         graph: &[
-            Shape::Decision { id: "\"kind\" #1", line: 1 },
-            Shape::Part { id: "oak", part: "tree", line: 2 },
-            Shape::Step { id: "second", step: "water", line: 3 },
-            Shape::Return { line: 4 },
+            Shape::Decision { id: "\"kind\" #1", line: 1, column: 5 },
+            Shape::Part { id: "oak", part: "tree", line: 2, column: 5 },
+            Shape::Step { id: "second", step: "water", line: 3, column: 5 },
+            Shape::Return { line: 4, column: 5 },
+            Shape::Unreachable {
+                line: 5,
+                column: 5,
+                body: &[
+                    Shape::Loop {
+                        label: "loop",
+                        bounded: false,
+                        line: 5,
+                        column: 5,
+                        body: &[Shape::Step { id: "wait", step: "wait", line: 6, column: 9 }],
+                    },
+                    Shape::Return { line: 7, column: 5 },
+                ],
+            },
         ],
-        parts: &[&TREE],
+        parts: &[|| &TREE],
         fingerprint: 0,
         run: |_, _| unreachable!("only drawn"),
     };
 
     #[test]
     fn a_match_on_a_durable_call_is_named_after_it() {
-        let gate = Shape::Gate { id: "manager", line: 1 };
+        let gate = Shape::Gate { id: "manager", line: 1, column: 5 };
         let arms = [Arm { label: "Ok(yes)", body: &[] }, Arm { label: "Err(_)", body: &[] }];
         let asked = |label, arms: &[Arm], before| question(label, arms, before);
         let code = "ctx.suspend::<Approval>(\"manager\").timeou…";
@@ -352,6 +444,8 @@ mod tests {
     start(["grow"])
     n1[\"#quot;kind#quot; #35;1"\]
     n5["second: water"]
+    n6{{"loop · unreachable · unbounded"}}
+    n7["wait · unreachable"]
     done(["end"])
     subgraph g0["oak: tree"]
         n2{"depth #lt; 3"}
@@ -364,8 +458,41 @@ mod tests {
     n3 --> n4
     n2 -->|"else"| n4
     n4 --> n5
+    n6 -->|"each"| n7
+    n7 --> n6
     n5 --> done
+    classDef unbounded stroke-width:4px
+    class n6 unbounded
+    classDef unreachable stroke-dasharray:4 4,opacity:0.5
+    class n6,n7 unreachable
 "##;
         assert_eq!(Graph::of(&FLOW).mermaid(), expected);
+    }
+
+    #[test]
+    fn as_json_parts_are_named_and_every_node_has_its_place() {
+        let json = serde_json::to_value(Graph::of(&FLOW)).unwrap();
+        assert_eq!(
+            json["tree"],
+            serde_json::json!([
+                {"kind": "decision", "id": "\"kind\" #1", "line": 1, "column": 5},
+                {"kind": "part", "id": "oak", "part": "tree", "line": 2, "column": 5},
+                {"kind": "step", "id": "second", "step": "water", "line": 3, "column": 5},
+                {"kind": "return", "line": 4, "column": 5},
+                {"kind": "loop", "label": "loop", "marks": ["unreachable", "unbounded"], "line": 5, "column": 5, "body": [
+                    {"kind": "step", "id": "wait", "step": "wait", "marks": ["unreachable"], "line": 6, "column": 9},
+                ]},
+                {"kind": "return", "marks": ["unreachable"], "line": 7, "column": 5},
+            ])
+        );
+        assert_eq!(
+            json["parts"]["tree"][0]["arms"],
+            serde_json::json!([{"label": "then", "body": [
+                {"kind": "part", "id": "child", "part": "tree", "line": 3, "column": 5},
+            ]}])
+        );
+        let node = json["nodes"].as_array().unwrap().iter().find(|node| node["label"] == "wait").unwrap();
+        assert_eq!((&node["marks"], &node["column"]), (&serde_json::json!(["unreachable"]), &9.into()));
+        assert_eq!(json["groups"][0]["part"], "tree");
     }
 }

@@ -12,4 +12,5 @@ pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod table;
 pub(crate) mod text;
+mod tree;
 pub(crate) mod wait;

@@ -136,7 +136,7 @@ fn add_steps(nodes: &'static [Node], found: &mut Vec<&'static str>) {
     for node in nodes {
         match node {
             Node::Step { step, .. } if !found.contains(step) => found.push(step),
-            Node::Loop { body, .. } => add_steps(body, found),
+            Node::Loop { body, .. } | Node::Unreachable { body, .. } => add_steps(body, found),
             Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
                 arms.iter().for_each(|arm| add_steps(arm.body, found));
             }

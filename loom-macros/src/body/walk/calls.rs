@@ -82,6 +82,7 @@ impl Walker<'_> {
 
     pub(super) fn awaited(&mut self, awaited: &mut ExprAwait) {
         self.visit_expr_mut(&mut awaited.base);
+        self.futures.awaits += 1;
         let handle = match self.scope.line_notes() {
             LineNotes::OwnHandle => {
                 self.notes_lines = true;

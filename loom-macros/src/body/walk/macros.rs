@@ -27,6 +27,7 @@ impl Walker<'_> {
             }
             Grammar::Join => {
                 let mut futures: Arguments = syn::parse2(tokens).ok()?;
+                self.futures.awaits += 1;
                 let arms = futures.exprs().map(|future| self.arm(future)).collect();
                 self.graph.push_parallel(mac.path.span(), arms);
                 Some(futures.into_token_stream())
@@ -49,6 +50,7 @@ impl Walker<'_> {
 
     fn select(&mut self, mac: &Macro) -> Option<TokenStream> {
         let mut select: Select = syn::parse2(mac.tokens.clone()).ok()?;
+        self.futures.awaits += 1;
         let mut arms = Vec::new();
         for branch in &mut select.arms {
             let mark = self.scope.mark();
@@ -66,7 +68,7 @@ impl Walker<'_> {
                 }
             };
             self.visit_expr_mut(&mut branch.handler);
-            arms.push(Arm { label, body: self.graph.close() });
+            arms.push(self.graph.close_arm(label));
             self.scope.back_to(&mark);
         }
         self.graph.push_parallel(mac.path.span(), arms);
@@ -74,10 +76,10 @@ impl Walker<'_> {
     }
 
     /// One future of a join as an arm of the graph.
-    fn arm(&mut self, future: &mut Expr) -> Arm {
+    pub(super) fn arm(&mut self, future: &mut Expr) -> Arm {
         let label = label::of(&future.to_token_stream());
         self.graph.open();
         self.visit_expr_mut(future);
-        Arm { label, body: self.graph.close() }
+        self.graph.close_arm(label)
     }
 }

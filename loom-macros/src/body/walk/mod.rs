@@ -2,6 +2,8 @@
 //! and rewrites. It reports nothing: `rules` judges what was found.
 
 mod calls;
+mod exits;
+mod futures;
 mod loops;
 mod macros;
 
@@ -9,17 +11,19 @@ use proc_macro2::Ident;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Block, Expr, ExprAsync, ExprClosure, ExprIf, ExprLet, ExprMatch, ExprPath, ExprReturn, Item, Local,
-    Macro, PatIdent,
+    Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
+    ExprMatch, ExprPath, ExprReturn, Item, Local, Macro, PatIdent,
 };
 
 use crate::item::mentions;
 
 use super::calls::Call;
-use super::graph::{Arm, Builder, Node};
+use super::graph::Builder;
 use super::macros::is_unbiased_select;
 use super::scope::Scope;
 use super::{Finding, Survey, banned, label};
+use exits::Jump;
+use futures::Futures;
 
 /// Walks through a whole body.
 pub(crate) fn walk(mut block: Block, ctx: &Ident) -> Survey {
@@ -29,10 +33,13 @@ pub(crate) fn walk(mut block: Block, ctx: &Ident) -> Survey {
         graph: Builder::new(),
         calls: Vec::new(),
         findings: Vec::new(),
+        futures: Futures::default(),
+        jumps: Vec::new(),
         recorded: 0,
         notes_lines: false,
     };
     walker.visit_block_mut(&mut block);
+    walker.place_all_futures();
     Survey {
         block,
         calls: walker.calls,
@@ -48,6 +55,9 @@ struct Walker<'c> {
     graph: Builder,
     calls: Vec<Call>,
     findings: Vec<Finding>,
+    futures: Futures,
+    /// Where a `break` may go, outermost first.
+    jumps: Vec<Jump>,
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
     /// nothing is banned in them.
     recorded: usize,
@@ -58,6 +68,7 @@ impl VisitMut for Walker<'_> {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         match expr {
             Expr::MethodCall(call) => self.method_call(call),
+            Expr::Call(call) if futures::joins(call) => self.joining_call(call),
             Expr::Call(call) => {
                 self.visit_expr_mut(&mut call.func);
                 self.arguments(&mut call.args);
@@ -72,6 +83,9 @@ impl VisitMut for Walker<'_> {
         let path = &expr.path;
         if path.is_ident(self.ctx) {
             self.findings.push(Finding::CtxMoved(path.segments[0].ident.clone()));
+        }
+        if let Some(name) = path.get_ident() {
+            self.place_future(name);
         }
         if self.recorded == 0
             && let Some(ban) = banned::ban(path)
@@ -90,18 +104,26 @@ impl VisitMut for Walker<'_> {
         for input in &mut closure.inputs {
             self.visit_pat_mut(input);
         }
+        let awaits = self.futures.awaits;
         self.visit_expr_mut(&mut closure.body);
+        self.futures.awaits = awaits;
         let body = self.graph.close();
         self.scope.leave();
         self.scope.back_to(&mark);
-        self.graph.push_loop(label, at, body);
+        self.graph.push_loop(label, at, true, body);
     }
 
     fn visit_expr_async_mut(&mut self, block: &mut ExprAsync) {
         let notes_lines = self.can_note_lines(&block.block);
+        let awaits = self.futures.awaits;
         self.scope.enter_block(notes_lines);
+        self.graph.open();
         self.visit_block_mut(&mut block.block);
+        // Leaving the block leaves nothing around it.
+        let body = self.graph.close();
+        self.graph.extend(body);
         self.scope.leave();
+        self.futures.awaits = awaits;
     }
 
     fn visit_expr_if_mut(&mut self, branch: &mut ExprIf) {
@@ -110,14 +132,14 @@ impl VisitMut for Walker<'_> {
         self.visit_expr_mut(&mut branch.cond);
         self.graph.open();
         self.visit_block_mut(&mut branch.then_branch);
-        let mut arms = vec![Arm { label: "then".to_owned(), body: self.graph.close() }];
+        let mut arms = vec![self.graph.close_arm("then")];
         self.scope.back_to(&mark);
         if let Some((_, otherwise)) = &mut branch.else_branch {
             self.graph.open();
             self.visit_expr_mut(otherwise);
-            arms.push(Arm { label: "else".to_owned(), body: self.graph.close() });
+            arms.push(self.graph.close_arm("else"));
         }
-        self.graph.push_branch(label, at, arms);
+        self.graph.push_branch(label, at, arms.len() == 2, arms);
     }
 
     fn visit_expr_match_mut(&mut self, branch: &mut ExprMatch) {
@@ -130,10 +152,10 @@ impl VisitMut for Walker<'_> {
             self.graph.open();
             self.visit_pat_mut(&mut arm.pat);
             self.visit_expr_mut(&mut arm.body);
-            arms.push(Arm { label, body: self.graph.close() });
+            arms.push(self.graph.close_arm(label));
             self.scope.back_to(&mark);
         }
-        self.graph.push_branch(label, branch.match_token.span, arms);
+        self.graph.push_branch(label, branch.match_token.span, true, arms);
     }
 
     fn visit_expr_let_mut(&mut self, binding: &mut ExprLet) {
@@ -143,9 +165,24 @@ impl VisitMut for Walker<'_> {
 
     fn visit_expr_return_mut(&mut self, exit: &mut ExprReturn) {
         visit_mut::visit_expr_return_mut(self, exit);
-        if !self.scope.is_nested() {
-            self.graph.push(Node::Return { at: exit.return_token.span });
-        }
+        self.returned(exit.return_token.span);
+    }
+
+    fn visit_expr_break_mut(&mut self, exit: &mut ExprBreak) {
+        visit_mut::visit_expr_break_mut(self, exit);
+        self.broke(exit.label.as_ref());
+    }
+
+    fn visit_expr_continue_mut(&mut self, _: &mut ExprContinue) {
+        self.graph.leave();
+    }
+
+    fn visit_expr_block_mut(&mut self, block: &mut ExprBlock) {
+        self.labelled_block(block);
+    }
+
+    fn visit_expr_binary_mut(&mut self, binary: &mut ExprBinary) {
+        self.binary(binary);
     }
 
     fn visit_local_mut(&mut self, local: &mut Local) {
@@ -155,12 +192,12 @@ impl VisitMut for Walker<'_> {
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
-            self.visit_expr_mut(&mut init.expr);
+            self.initialiser(&local.pat, &mut init.expr);
             if let Some((_, diverge)) = &mut init.diverge {
                 self.graph.open();
                 self.visit_expr_mut(diverge);
-                let arms = vec![Arm { label: "else".to_owned(), body: self.graph.close() }];
-                self.graph.push_branch(label, local.let_token.span, arms);
+                let arms = vec![self.graph.close_arm("else")];
+                self.graph.push_branch(label, local.let_token.span, false, arms);
             }
         }
         self.visit_pat_mut(&mut local.pat);
@@ -193,12 +230,16 @@ impl VisitMut for Walker<'_> {
         if is_unbiased_select(&mac.path, &mac.tokens) {
             self.findings.push(Finding::UnbiasedSelect { mac: mac.path.clone() });
         }
+        self.futures_in(&mac.tokens, &mac.path);
         match self.read_macro(mac) {
             Some(tokens) => mac.tokens = tokens,
             None if mentions(&mac.tokens, self.ctx) => {
                 self.findings.push(Finding::CtxInMacro { mac: mac.path.clone() });
             }
             None => {}
+        }
+        if exits::panics(&mac.path) {
+            self.graph.leave();
         }
     }
 }

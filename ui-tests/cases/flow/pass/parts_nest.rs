@@ -14,7 +14,7 @@ pub mod tax {
     use loom::prelude::*;
 
     /// Documented.
-    #[flow(part)]
+    #[flow(part, effects())]
     pub async fn of(ctx: Ctx, amount: u32) -> u32 {
         let _ = ctx.now();
         amount / 5
@@ -22,7 +22,7 @@ pub mod tax {
 }
 
 /// A part that calls a part.
-#[flow(part)]
+#[flow(part, effects("payments.write"))]
 pub async fn pay(ctx: Ctx, amount: u32, tip: u32) -> loom::Result<(u32, u32)> {
     let tax = ctx.part("tax", tax::of(amount)).await;
     Ok((ctx.run(charge(amount + tax + tip)).await?, tax))

@@ -1,0 +1,7 @@
+//! Holds the flows and steps of the shop against `loom.shape.json`; `cargo loom shape` writes it.
+//! Not what they do: that is `crash.rs`.
+
+#[test]
+fn shape() {
+    loom::shape::check!(checkout);
+}

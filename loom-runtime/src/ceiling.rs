@@ -1,0 +1,208 @@
+//! The ceiling of effect classes that a flow declares, held while the program is compiled: the macros put each
+//! call of a flow with a ceiling into a constant, and going over it stops the evaluation.
+//! Not the run-time floor: nothing here runs in a program.
+
+/// A flow or part that declares a ceiling.
+#[derive(Clone, Copy, Debug)]
+pub struct Ceiling {
+    /// The number of the rule, for the message.
+    pub code: &'static str,
+    /// `flow` or `part`.
+    pub noun: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// The classes that it may reach: a whole class, or all that start so, `payments.*`.
+    pub classes: &'static [&'static str],
+}
+
+impl Ceiling {
+    /// Holds a step's classes against the ceiling. `step` is the path as it was written.
+    #[track_caller]
+    pub const fn holds_step(&self, step: &str, classes: &[&str]) {
+        self.holds("step", step, classes);
+    }
+
+    /// Holds a part's own ceiling against this one; a part without one could reach anything.
+    #[track_caller]
+    pub const fn holds_part(&self, part: &str, ceiling: Option<&[&str]>) {
+        match ceiling {
+            Some(classes) => self.holds("part", part, classes),
+            None => self
+                .opening()
+                .and("the part `")
+                .and(part)
+                .and("` declares no effect classes, and the ")
+                .and(self.noun)
+                .and(" `")
+                .and(self.name)
+                .and("` has a ceiling\nhelp: say what the part may reach: `#[flow(part, effects(")
+                .list(self.classes)
+                .and("))]`")
+                .stop(),
+        }
+    }
+
+    #[track_caller]
+    const fn holds(&self, noun: &str, callee: &str, classes: &[&str]) {
+        let mut i = 0;
+        while i < classes.len() {
+            if !allows(self.classes, classes[i]) {
+                self.over(noun, callee, classes[i]);
+            }
+            i += 1;
+        }
+    }
+
+    #[track_caller]
+    const fn over(&self, noun: &str, callee: &str, class: &str) -> ! {
+        let text = self
+            .opening()
+            .and("the ")
+            .and(noun)
+            .and(" `")
+            .and(callee)
+            .and("` has the effect class `")
+            .and(class)
+            .and("`, which the ")
+            .and(self.noun)
+            .and(" `")
+            .and(self.name)
+            .and("` does not allow\nhelp: ");
+        let text = match self.classes.len() {
+            0 => text.and("it allows none: add "),
+            _ => text.and("it allows ").list(self.classes).and(": add "),
+        };
+        text.list(&[class]).and(" to its `effects(..)`, or leave this call to a flow that may").stop()
+    }
+
+    const fn opening(&self) -> Text {
+        Text { bytes: [0; LONGEST], len: 0 }.and("[").and(self.code).and("] ")
+    }
+}
+
+/// Whether one of the allowed classes covers `class`, which may be a prefix itself.
+const fn allows(allowed: &[&str], class: &str) -> bool {
+    let mut i = 0;
+    while i < allowed.len() {
+        if covers(allowed[i].as_bytes(), class.as_bytes()) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// `payments.*` covers all that starts with `payments.`; anything else covers itself.
+const fn covers(allowed: &[u8], class: &[u8]) -> bool {
+    let (compared, is_prefix) = match allowed {
+        [start @ .., b'.', b'*'] => (start.len() + 1, true),
+        _ => (allowed.len(), false),
+    };
+    if class.len() < compared || !is_prefix && class.len() != compared {
+        return false;
+    }
+    let mut i = 0;
+    while i < compared {
+        if allowed[i] != class[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+const LONGEST: usize = 1024;
+
+/// Text that is put together while constants are evaluated.
+struct Text {
+    bytes: [u8; LONGEST],
+    len: usize,
+}
+
+impl Text {
+    /// What does not fit is left out.
+    const fn and(mut self, more: &str) -> Self {
+        let more = more.as_bytes();
+        if self.len + more.len() <= LONGEST {
+            let mut i = 0;
+            while i < more.len() {
+                self.bytes[self.len + i] = more[i];
+                i += 1;
+            }
+            self.len += more.len();
+        }
+        self
+    }
+
+    /// `"http", "payments.*"`.
+    const fn list(mut self, classes: &[&str]) -> Self {
+        let mut i = 0;
+        while i < classes.len() {
+            self = self.and(if i == 0 { "\"" } else { ", \"" }).and(classes[i]).and("\"");
+            i += 1;
+        }
+        self
+    }
+
+    #[track_caller]
+    const fn stop(&self) -> ! {
+        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+            Ok(text) => panic!("{}", text),
+            Err(_) => panic!("a call goes over the ceiling of effect classes"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CEILING: Ceiling =
+        Ceiling { code: "L0", noun: "flow", name: "checkout", classes: &["http", "payments.*"] };
+
+    fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
+        let panic = std::panic::catch_unwind(check).expect_err("it goes over");
+        panic.downcast_ref::<String>().cloned().expect("a message")
+    }
+
+    #[test]
+    fn classes_match_whole_or_by_prefix() {
+        for (class, allowed) in [
+            ("http", true),
+            ("https", false),
+            ("htt", false),
+            ("http.get", false),
+            ("payments.write", true),
+            ("payments.card.read", true),
+            ("payments.card.*", true),
+            ("payments.*", true),
+            ("payments", false),
+            ("paymentsx", false),
+        ] {
+            assert_eq!(allows(CEILING.classes, class), allowed, "{class}");
+        }
+        assert!(!allows(&[], "http"));
+        assert!(!allows(&["payments.card.*"], "payments.*"), "a wider prefix is not covered");
+    }
+
+    #[test]
+    fn a_message_names_flow_callee_and_class() {
+        assert_eq!(
+            said(|| CEILING.holds_step("shop::mail", &["http", "smtp"])),
+            "[L0] the step `shop::mail` has the effect class `smtp`, which the flow `checkout` does not allow\n\
+             help: it allows \"http\", \"payments.*\": add \"smtp\" to its `effects(..)`, or leave this call to a \
+             flow that may"
+        );
+        assert_eq!(
+            said(|| CEILING.holds_part("pay", None)),
+            "[L0] the part `pay` declares no effect classes, and the flow `checkout` has a ceiling\n\
+             help: say what the part may reach: `#[flow(part, effects(\"http\", \"payments.*\"))]`"
+        );
+    }
+
+    #[test]
+    fn within_the_ceiling_nothing_is_said() {
+        const { CEILING.holds_step("pay", &["payments.write", "http"]) };
+        const { CEILING.holds_part("pay", Some(&["payments.card.*"])) };
+    }
+}

@@ -1,0 +1,20 @@
+use loom::prelude::*;
+
+#[step(effects("http"))]
+async fn fetch() -> loom::Result<()> {
+    Ok(())
+}
+
+#[flow(part, effects("http"))]
+async fn pay(ctx: Ctx) -> loom::Result<()> {
+    ctx.run(fetch()).await
+}
+
+#[flow(effects("http"))]
+async fn checkout(ctx: Ctx) -> loom::Result<()> {
+    let (call, part) = (fetch(), pay());
+    ctx.run(call).id("fetch").await?;
+    ctx.part("pay", part).await
+}
+
+fn main() {}

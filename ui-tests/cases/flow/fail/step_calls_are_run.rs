@@ -1,0 +1,25 @@
+//! A step call that nobody runs does nothing.
+#![deny(unused_must_use)]
+
+use loom::prelude::*;
+
+#[step]
+async fn charge(order: u32) -> loom::Result<u32> {
+    Ok(order)
+}
+
+#[flow(part)]
+async fn pay(ctx: Ctx, order: u32) -> u32 {
+    let _ = ctx.now();
+    order
+}
+
+#[flow]
+async fn checkout(ctx: Ctx, order: u32) -> loom::Result<()> {
+    charge(order);
+    pay(order);
+    let _ = ctx.now();
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,18 @@
+//! Threads, pools and blocking work.
+
+use loom::prelude::*;
+
+use std::thread;
+
+#[flow]
+async fn checkout(ctx: Ctx, orders: Vec<u32>) -> loom::Result<()> {
+    let _ = ctx.now();
+    thread::scope(|scope| {
+        scope.spawn(|| orders.len());
+    });
+    tokio::task::spawn_blocking(|| {}).await.ok();
+    tokio::task::spawn(async {});
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,61 @@
+//! Steps within the ceiling of their flow, by name and by prefix; parts that call each other in a circle.
+#![deny(warnings, missing_docs)]
+
+use loom::prelude::*;
+
+/// A step.
+#[step(effects("payments.write", "payments.card.read"))]
+pub async fn charge(amount: u32) -> loom::Result<u32> {
+    Ok(amount)
+}
+
+/// A step without effects.
+#[step]
+pub async fn count(amount: u32) -> loom::Result<u32> {
+    Ok(amount)
+}
+
+/// A part that calls another.
+#[flow(part, effects("payments.*"))]
+pub async fn ping(ctx: Ctx, left: u32) -> loom::Result<u32> {
+    ctx.run(charge(left)).await?;
+    if left == 0 { Ok(0) } else { ctx.part("pong", pong(left - 1)).await }
+}
+
+/// The other, which calls the first.
+#[flow(part, effects("payments.*"))]
+pub async fn pong(ctx: Ctx, left: u32) -> loom::Result<u32> {
+    ctx.part("again", ping(left)).await
+}
+
+/// A part that calls itself.
+#[flow(part, effects())]
+pub async fn tree(ctx: Ctx, depth: u32) -> loom::Result<u32> {
+    let leaf = ctx.run(count(depth)).await?;
+    if depth == 0 { Ok(leaf) } else { ctx.part("child", tree(depth - 1)).await }
+}
+
+/// The same classes as a prefix.
+#[flow(effects("payments.*", "mail"))]
+pub async fn checkout(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(charge(1)).await?;
+    ctx.part("tree", tree(2)).await?;
+    ctx.part("pong", pong(2)).await
+}
+
+/// No ceiling, no check.
+#[flow]
+pub async fn free(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(charge(1)).await
+}
+
+fn main() {
+    use loom::{Flow, Part};
+    let ping = <ping as Part>::DESCRIPTOR;
+    let pong = (ping.parts[0])();
+    assert_eq!((pong.name, (pong.parts[0])().name), ("pong", "ping"));
+    let reached: Vec<_> = checkout::DESCRIPTOR.all_parts().iter().map(|part| part.name).collect();
+    assert_eq!(reached, ["tree", "pong", "ping"]);
+    assert_eq!(checkout::DESCRIPTOR.effects, Some(&["payments.*", "mail"][..]));
+    assert_eq!(pong.effects, Some(&["payments.*"][..]));
+}
