@@ -185,6 +185,7 @@ const _: () = {
                 id: "find_order",
                 step: "find_order",
                 line: ::core::line!(),
+                column: ::core::column!(),
             },
         ],
         parts: &[],

@@ -82,6 +82,7 @@ const _: () = {
                 id: "reserve",
                 step: "reserve",
                 line: ::core::line!(),
+                column: ::core::column!(),
             },
             ::loom::__v1::Node::Branch {
                 label: "order.qty > 100",
@@ -92,6 +93,7 @@ const _: () = {
                             ::loom::__v1::Node::Gate {
                                 id: "manager",
                                 line: ::core::line!(),
+                                column: ::core::column!(),
                             },
                             ::loom::__v1::Node::Branch {
                                 label: "!answer.approved",
@@ -103,49 +105,71 @@ const _: () = {
                                                 id: "release",
                                                 step: "release",
                                                 line: ::core::line!(),
+                                                column: ::core::column!(),
                                             },
                                             ::loom::__v1::Node::Return {
                                                 line: ::core::line!(),
+                                                column: ::core::column!(),
                                             },
                                         ],
                                     },
                                 ],
                                 line: ::core::line!(),
+                                column: ::core::column!(),
                             },
                         ],
                     },
                 ],
                 line: ::core::line!(),
+                column: ::core::column!(),
             },
             ::loom::__v1::Node::Loop {
                 label: "for line in &order.lines",
+                bounded: true,
                 body: &[
                     ::loom::__v1::Node::Step {
                         id: "ship",
                         step: "ship",
                         line: ::core::line!(),
+                        column: ::core::column!(),
                     },
                 ],
                 line: ::core::line!(),
+                column: ::core::column!(),
             },
-            ::loom::__v1::Node::Loop {
-                label: "|line|",
-                body: &[
-                    ::loom::__v1::Node::Step {
-                        id: "notify",
-                        step: "notify",
-                        line: ::core::line!(),
+            ::loom::__v1::Node::Parallel {
+                arms: &[
+                    ::loom::__v1::Arm {
+                        label: "notices",
+                        body: &[
+                            ::loom::__v1::Node::Loop {
+                                label: "|line|",
+                                bounded: true,
+                                body: &[
+                                    ::loom::__v1::Node::Step {
+                                        id: "notify",
+                                        step: "notify",
+                                        line: ::core::line!(),
+                                        column: ::core::column!(),
+                                    },
+                                ],
+                                line: ::core::line!(),
+                                column: ::core::column!(),
+                            },
+                        ],
                     },
                 ],
                 line: ::core::line!(),
+                column: ::core::column!(),
             },
             ::loom::__v1::Node::Part {
                 id: "pay",
                 part: "pay",
                 line: ::core::line!(),
+                column: ::core::column!(),
             },
         ],
-        parts: &[<pay as ::loom::__v1::Part>::DESCRIPTOR],
+        parts: &[<pay as ::loom::__v1::Part>::descriptor],
         fingerprint: 18434179976036922087u64,
     };
     impl ::loom::__v1::Flow for checkout {
