@@ -57,12 +57,15 @@ on_both! {
         let first = app(&rig).await;
         let handle = first.start(shortly()).id("run").await.unwrap();
         rig.world.seen("short", 1).await;
-        let (going, world) = (first.clone(), rig.world.clone());
-        let down = tokio::spawn(async move { going.shutdown(Duration::from_secs(60)).await });
-        // It is on its way down: nothing new begins.
-        until(|| async { first.start(lengthy()).id("late").await.is_ok() }).await;
-        world.open("short");
-        down.await.unwrap();
+        let mut down = std::pin::pin!(first.shutdown(Duration::from_secs(60)));
+        // Polled once, it is on its way down: nothing new begins.
+        select! {
+            () = &mut down => panic!("a step still runs"),
+            () = std::future::ready(()) => {}
+        }
+        first.start(lengthy()).id("late").await.unwrap();
+        rig.world.open("short");
+        down.await;
         assert_eq!((rig.world.count("short done"), rig.world.count("second")), (1, 0));
         let line = told(&first, &id("run")).await;
         assert_eq!(count(&line, "STEP_COMPLETED short"), 1, "{line:?}");
