@@ -47,6 +47,16 @@ pub(crate) struct Spread {
     most: f64,
 }
 
+impl Spread {
+    /// Of runs that were timed elsewhere.
+    pub(crate) fn of(unit: Unit, runs: &[Duration]) -> Self {
+        let mut figures: Vec<f64> = runs.iter().map(|took| unit.of(*took)).collect();
+        figures.sort_by(f64::total_cmp);
+        let at = |index: usize| figures.get(index).copied().unwrap_or_default();
+        Self { median: at(figures.len() / 2), least: at(0), most: at(figures.len().saturating_sub(1)) }
+    }
+}
+
 impl Report {
     pub(crate) fn new(json: bool, runs: usize) -> Self {
         Self { json, runs }
@@ -64,12 +74,11 @@ impl Report {
         F: AsyncFnMut() -> loom::Result<Duration>,
     {
         run().await?;
-        let mut figures = Vec::new();
+        let mut runs = Vec::new();
         for _ in 0..self.runs {
-            figures.push(unit.of(run().await?));
+            runs.push(run().await?);
         }
-        figures.sort_by(f64::total_cmp);
-        Ok(Spread { median: figures[figures.len() / 2], least: figures[0], most: figures[figures.len() - 1] })
+        Ok(Spread::of(unit, &runs))
     }
 
     /// Prints a figure, and how it stands to its peer.

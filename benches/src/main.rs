@@ -37,6 +37,8 @@ enum Question {
     Join,
     /// How much memory do 10,000 suspended executions hold?
     Suspended,
+    /// What do the macros cost a build? Not among `all`: it takes minutes.
+    Compile,
     /// All of them.
     All,
 }
@@ -49,6 +51,9 @@ async fn main() -> loom::Result<()> {
         question.iter().any(|q| std::mem::discriminant(q) == std::mem::discriminant(&args.question))
             || matches!(args.question, Question::All)
     };
+    if matches!(args.question, Question::Compile) {
+        return questions::compile::answer(&mut report);
+    }
     if asked(&[Question::Steps]) {
         questions::steps::answer(&mut report).await?;
     }

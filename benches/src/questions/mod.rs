@@ -1,6 +1,7 @@
 //! The questions, one a file.
 //! Each prints its figures beside a peer where there is one.
 
+pub(crate) mod compile;
 pub(crate) mod flows;
 pub(crate) mod fold;
 pub(crate) mod join;
