@@ -49,6 +49,19 @@ impl DurationText {
         number.parse::<u64>().ok()?.checked_mul(factor)
     }
 
+    /// Reports a duration that cannot be read, or that leaves no time at all.
+    pub(crate) fn check_limit(&self, diagnostics: &mut Diagnostics) {
+        self.check(diagnostics);
+        if self.millis() == Some(0) {
+            diagnostics.report(
+                codes::DURATION,
+                &self.0,
+                format_args!("a limit of `{}` leaves no time for an attempt", self.0.value()),
+                "leave it out for no limit, or give it some time: \"10s\"",
+            );
+        }
+    }
+
     /// Reports a duration that cannot be read.
     pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
         if self.millis().is_none() {

@@ -72,7 +72,7 @@ impl Diagnostics {
     /// Takes over the errors of an attribute's arguments under the number of the attribute's rule.
     pub(crate) fn arguments(&mut self, code: Code, error: darling::Error, help: &str) {
         for error in error.flatten() {
-            let text = format!("[{code}] {}\nhelp: {help}", lowercase_first(&error.to_string()));
+            let text = format!("[{code}] {}\nhelp: {help}", reworded(&error.to_string()));
             self.errors.push(syn::Error::new(error.span(), text));
         }
     }
@@ -95,6 +95,29 @@ impl Drop for Diagnostics {
     }
 }
 
+/// What darling says, in the words of one who writes an attribute and not a parser.
+fn reworded(said: &str) -> String {
+    let quoted = |opening: &str| {
+        let (found, at) = said.strip_prefix(opening)?.split_once("` at ")?;
+        Some((found.to_owned(), at.rsplit('/').next().unwrap_or(at).to_owned()))
+    };
+    if let Some((found, key)) = quoted("Unexpected type `") {
+        let article = if found.starts_with('i') || found.starts_with('a') { "an" } else { "a" };
+        let found = match found.as_str() {
+            "int" => "integer",
+            "call" => "call, which is not evaluated here",
+            other => other,
+        };
+        return format!("`{key}` does not take {article} {found}");
+    }
+    match quoted("Unexpected meta-item format `") {
+        Some((found, key)) if found == "word" => format!("`{key}` has no value"),
+        Some((found, key)) if found == "literal" => format!("`{key}` takes named values only"),
+        Some((_, key)) => format!("`{key}` is not given like this"),
+        None => lowercase_first(said),
+    }
+}
+
 fn lowercase_first(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -105,7 +128,22 @@ fn lowercase_first(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Diagnostics;
+    use super::{Diagnostics, reworded};
+
+    #[test]
+    fn parsers_words_are_put_into_ours() {
+        assert_eq!(reworded("Unexpected type `int` at retry"), "`retry` does not take an integer");
+        assert_eq!(
+            reworded("Unexpected type `string` at retry/attempts"),
+            "`attempts` does not take a string"
+        );
+        assert_eq!(
+            reworded("Unexpected meta-item format `literal` at retry"),
+            "`retry` takes named values only"
+        );
+        assert_eq!(reworded("Unexpected meta-item format `word` at timeout"), "`timeout` has no value");
+        assert_eq!(reworded("Missing field `name`"), "missing field `name`");
+    }
 
     #[test]
     #[should_panic(expected = "never read")]

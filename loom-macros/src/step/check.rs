@@ -28,7 +28,7 @@ pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
     name(step, diagnostics);
     step.effects.check(diagnostics);
     for duration in step.timeout.iter().chain(&step.heartbeat) {
-        duration.check(diagnostics);
+        duration.check_limit(diagnostics);
     }
     if let Some(policy) = &step.retry {
         retry(policy, diagnostics);

@@ -33,6 +33,7 @@ fn of_steps() {
         ),
         ("#[step(timeout = \"1 week\")] async fn f() -> R {}", &["L0107"]),
         ("#[step(timeout = 10)] async fn f() -> R {}", &["L0106"]),
+        ("#[step(timeout = \"0s\")] async fn f() -> R {}", &["L0107"]),
         ("#[step(pure, at_most_once, retry)] async fn f() -> R {}", &["L0108", "L0108"]),
         ("#[step] async fn f((a, b): (A, B), _: C) -> R {}", &["L0109", "L0109"]),
         ("#[step(retry(attempts = 0))] async fn f() -> R {}", &["L0110"]),
