@@ -39,7 +39,7 @@ enum Question {
     Suspended,
     /// What do the macros cost a build? Not among `all`: it takes minutes.
     Compile,
-    /// All of them.
+    /// All of them but `compile`, which takes minutes.
     All,
 }
 

@@ -181,6 +181,8 @@ impl Flow for checkout_{n} {
         error: schema_of::<ShopError>,
         gates: &[GateDescriptor { name: "manager", schema: schema_of::<Approval>, line: line!() }],
         effects: None,
+        policies: &[],
+        schedule: None,
         graph: &[
             Node::Step { id: "reserve_{n}", step: "reserve_{n}", line: 1, column: 1 },
             Node::Branch {
