@@ -37,6 +37,9 @@ async fn child() {
     let pulled: Pulled = std::env::var("CRASH_AT").unwrap().parse().unwrap();
     let (app, _) = open(Path::new(&db), pulled).await;
     let handle = app.start(checkout_flow(order())).id("order-1").await.unwrap();
+    // Answered only once it waits, every child writes the same things in the same order: the n-th write of one is
+    // the n-th of the next, on a busy machine too.
+    let _ = handle.until(&[Status::Suspended]).await;
     let _ = finish(&handle).await;
 }
 
