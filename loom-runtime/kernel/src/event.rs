@@ -3,7 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Delivery, Digest, ExecutionId, Failed, FrameId, InvalidPayload, ParkReport, Payload, Timestamp};
+use crate::{
+    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, ExecutionId, Failed,
+    Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Parent,
+    ParkReport, Payload, Timestamp, UpdateAnswered,
+};
 
 /// Version of the event schema that this build writes; it reads every version up to it.
 pub const EVENT_SCHEMA: u16 = 1;
@@ -190,18 +194,36 @@ understood {
     EffectIndoubt(InDoubt) = "EFFECT_INDOUBT",
     /// A fact of the user's own domain.
     Domain(Domain) = "DOMAIN",
+    /// A frame waits for a message.
+    MessageAwaited(MessageAwaited) = "MESSAGE_AWAITED",
+    /// A message came in, and a frame took it.
+    MessageReceived(MessageReceived) = "MESSAGE_RECEIVED",
+    /// A message that nobody can read, or will ever take.
+    MessageDeadLettered(DeadLetter) = "MESSAGE_DEAD_LETTERED",
+    /// A message was sent to another execution.
+    MessageSent(MessageSent) = "MESSAGE_SENT",
+    /// The sender of an update has its reply.
+    UpdateAnswered(UpdateAnswered) = "UPDATE_ANSWERED",
+    /// A child execution was started.
+    ChildStarted(ChildStarted) = "CHILD_STARTED",
+    /// A child execution ended.
+    ChildSettled(ChildSettled) = "CHILD_SETTLED",
+    /// What a frame came to after the flow had dropped it.
+    OutcomeDiscarded(Discarded) = "OUTCOME_DISCARDED",
+    /// The execution is to stop: the flow was told, and tidies up.
+    CancelRequested(Cancelled) = "CANCEL_REQUESTED",
+    /// The flow took the changed path of its code, and keeps to it.
+    ChangeMarked(ChangeMarked) = "CHANGE_MARKED",
+    /// The execution goes on in a new run: what came before is not replayed any more.
+    ContinuedAsNew(NewRun) = "CONTINUED_AS_NEW",
+    /// The events before this one are another execution's.
+    ExecutionForked(Forked) = "EXECUTION_FORKED",
+    /// Another execution waits for this one to end.
+    WatchAdded(Parent) = "WATCH_ADDED",
 }
 reserved {
     /// The authorizer refused to start or resume it.
     ExecutionDenied = "EXECUTION_DENIED",
-    /// A message came in.
-    MessageReceived = "MESSAGE_RECEIVED",
-    /// A child execution was started.
-    ChildStarted = "CHILD_STARTED",
-    /// A child execution ended.
-    ChildSettled = "CHILD_SETTLED",
-    /// The execution goes on in another run.
-    ContinuedAsNew = "CONTINUED_AS_NEW",
     /// A policy refused an effect.
     EffectDenied = "EFFECT_DENIED",
     /// An effect used something that is counted.
@@ -241,6 +263,9 @@ pub struct Started {
     pub code: Fingerprints,
     /// Where the execution's uuids and random numbers come from.
     pub seed: Digest,
+    /// Who waits for it, when it is a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
     /// Numbered behaviours of the engine that hold for this log. There are none yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<u16>,
@@ -481,6 +506,14 @@ impl Event {
             Self::GateAnswered(e) => &e.frame,
             Self::EffectIndoubt(e) => &e.frame,
             Self::Domain(e) => &e.frame,
+            Self::MessageAwaited(e) => &e.frame,
+            Self::MessageReceived(e) => &e.frame,
+            Self::MessageSent(e) => &e.frame,
+            Self::UpdateAnswered(e) => &e.frame,
+            Self::ChildStarted(e) => &e.frame,
+            Self::ChildSettled(e) => &e.frame,
+            Self::OutcomeDiscarded(e) => &e.frame,
+            Self::ChangeMarked(e) => &e.frame,
             _ => return None,
         })
     }

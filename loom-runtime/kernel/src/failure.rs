@@ -51,6 +51,14 @@ pub enum EffectError {
         /// Who gave it up.
         by: String,
     },
+    /// A child execution could not be started.
+    #[error("the child `{child}` was not started: {reason}")]
+    NotStarted {
+        /// The child's id.
+        child: String,
+        /// Why.
+        reason: String,
+    },
     /// An input or an outcome is larger than the configured limit; nothing was written.
     #[error("the {what} of `{step}` is {size} bytes, over the limit of {limit}")]
     PayloadTooLarge {
@@ -102,6 +110,7 @@ impl EffectError {
             Self::Cancelled => "cancelled",
             Self::OverBudget { .. } => "over_budget",
             Self::InDoubt { .. } => "in_doubt",
+            Self::NotStarted { .. } => "not_started",
             Self::PayloadTooLarge { .. } => "payload_too_large",
         }
     }

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Delivery, Digest, Envelope, Event, ExecutionId, Failed, Fingerprints, FrameId, ParkReport, Payload,
-    Timestamp,
+    Cancelled, Delivery, Digest, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint, FrameId,
+    OnClose, Parent, ParkReport, Payload, Timestamp,
 };
 
 /// Where an execution stands.
@@ -78,13 +78,34 @@ pub struct State {
     pub flow: String,
     /// Where it stands.
     pub status: Status,
-    /// How many events are folded in: the sequence of the next one.
+    /// How many events the log has: the sequence of the next one.
     pub next: u64,
-    /// The flow's input.
+    /// Which run this is, from 0: they are counted by `CONTINUED_AS_NEW`.
+    pub run: u64,
+    /// The sequence of the run's first event: what came before is not part of this state.
+    pub base: u64,
+    /// The flow's input, in this run.
     pub input: Payload,
     /// The code that runs it.
     pub code: Fingerprints,
-    /// When it started.
+    /// Where its uuids and random numbers come from, in this run.
+    #[serde(skip)]
+    pub seed: Digest,
+    /// Who started it, and waits for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// Who else waits for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub watchers: Vec<Parent>,
+    /// Where it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ForkPoint>,
+    /// Set once it is to stop, while the flow tidies up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Cancelled>,
+    /// Messages that nobody took, in this run.
+    pub dead_letters: u64,
+    /// When the run started.
     pub started_at: Timestamp,
     /// When the last event was recorded.
     pub updated_at: Timestamp,
@@ -97,7 +118,7 @@ pub struct State {
 }
 
 /// How something ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// With a value.
@@ -171,6 +192,33 @@ pub enum FrameKind {
         /// Its declared name.
         name: String,
     },
+    /// A wait for a message.
+    Message {
+        /// The topic.
+        topic: String,
+    },
+    /// A message to another execution.
+    Sent {
+        /// To whom.
+        to: ExecutionId,
+        /// The topic.
+        topic: String,
+    },
+    /// The reply to an update.
+    Reply,
+    /// A child execution.
+    Child {
+        /// Its id.
+        child: ExecutionId,
+        /// Its flow.
+        flow: String,
+        /// The digest of its input.
+        digest: Digest,
+        /// What becomes of it when its parent ends.
+        on_close: OnClose,
+    },
+    /// A marker of changed code.
+    Change,
 }
 
 /// Where a frame stands.
@@ -223,11 +271,20 @@ impl State {
             sequence: envelope.sequence,
             reason,
         };
+        let is_empty = self.next == 0 && self.flow.is_empty();
+        // A log may be read from the start of any run.
+        if is_empty && let Event::ContinuedAsNew(_) = envelope.event {
+            self.next = envelope.sequence;
+        }
         if envelope.sequence != self.next {
             return Err(wrong(format!("the next sequence is {}", self.next)));
         }
-        let is_start = matches!(envelope.event, Event::ExecutionStarted(_));
-        if (self.next == 0) != is_start {
+        let starts = match envelope.event {
+            Event::ExecutionStarted(_) => true,
+            Event::ContinuedAsNew(_) => is_empty,
+            _ => false,
+        };
+        if is_empty != starts {
             return Err(wrong("EXECUTION_STARTED comes first, and only once".into()));
         }
         if self.status.is_terminal() {
@@ -245,9 +302,40 @@ impl State {
             Event::ExecutionStarted(e) => {
                 self.flow.clone_from(&e.flow);
                 self.input = e.input.clone();
-                self.code = e.code;
+                (self.code, self.seed) = (e.code, e.seed);
+                self.parent.clone_from(&e.parent);
                 self.started_at = envelope.at;
             }
+            Event::ContinuedAsNew(e) => {
+                *self = Self {
+                    flow: e.flow.clone(),
+                    next: self.next,
+                    run: e.run,
+                    base: sequence,
+                    input: e.input.clone(),
+                    code: e.code,
+                    seed: e.seed,
+                    parent: e.parent.clone(),
+                    watchers: e.watchers.clone(),
+                    origin: e.origin.clone(),
+                    started_at: envelope.at,
+                    ..Self::default()
+                };
+            }
+            Event::ExecutionForked(e) => {
+                self.origin = Some(e.from.clone());
+                // What others waited for is the origin's, not this branch's.
+                (self.parent, self.watchers) = (None, Vec::new());
+                for (id, own) in &e.children {
+                    match &mut self.frame(id)?.kind {
+                        FrameKind::Child { child, .. } => child.clone_from(own),
+                        _ => return Err(format!("frame `{id}` is not a child")),
+                    }
+                }
+                (self.status, self.parked, self.cancel) = (Status::Running, None, None);
+            }
+            Event::WatchAdded(e) => self.watchers.push(e.clone()),
+            Event::CancelRequested(e) => self.cancel = Some(e.clone()),
             Event::ExecutionSuspended(_) => self.status = Status::Suspended,
             Event::ExecutionResumed(_) => {
                 self.status = Status::Running;
@@ -301,9 +389,7 @@ impl State {
                 (frame.status, frame.settled, frame.due) = (FrameStatus::Abandoned, Some(sequence), None);
             }
             Event::DecisionRecorded(e) => {
-                let mut frame = Frame::new(FrameKind::Decision, sequence);
-                frame.settle(sequence, Outcome::Completed(e.value.clone()));
-                self.open(&e.frame, frame)?;
+                self.note(&e.frame, FrameKind::Decision, sequence, e.value.clone())?;
             }
             Event::TimerSet(e) => {
                 let mut frame = Frame::new(FrameKind::Timer, sequence);
@@ -323,9 +409,45 @@ impl State {
                 frame.by = Some(e.by.clone());
             }
             Event::Domain(e) => {
-                let mut frame = Frame::new(FrameKind::Domain { name: e.name.clone() }, sequence);
-                frame.settle(sequence, Outcome::Completed(e.data.clone()));
+                let kind = FrameKind::Domain { name: e.name.clone() };
+                self.note(&e.frame, kind, sequence, e.data.clone())?;
+            }
+            Event::MessageAwaited(e) => {
+                let frame = Frame::new(FrameKind::Message { topic: e.topic.clone() }, sequence);
                 self.open(&e.frame, frame)?;
+            }
+            Event::MessageReceived(e) => {
+                let outcome = Outcome::Completed(e.message.body.clone());
+                self.settle(&e.frame, sequence, outcome)?.by = Some(e.message.by.clone());
+            }
+            Event::MessageDeadLettered(_) => self.dead_letters += 1,
+            Event::MessageSent(e) => {
+                let kind = FrameKind::Sent { to: e.to.clone(), topic: e.topic.clone() };
+                self.note(&e.frame, kind, sequence, e.body.clone())?;
+            }
+            Event::UpdateAnswered(e) => {
+                let outcome = match &e.reply {
+                    crate::Reply::Accepted(result) => result.clone(),
+                    crate::Reply::Rejected(reason) => Payload::from_value(&reason.as_str().into()),
+                };
+                self.note(&e.frame, FrameKind::Reply, sequence, outcome)?;
+            }
+            Event::ChangeMarked(e) => self.note(&e.frame, FrameKind::Change, sequence, Payload::null())?,
+            Event::ChildStarted(e) => {
+                let (child, flow) = (e.child.clone(), e.flow.clone());
+                let kind = FrameKind::Child { child, flow, digest: e.digest, on_close: e.on_close };
+                let mut frame = Frame::new(kind, sequence);
+                frame.input = Some(e.input.clone());
+                self.open(&e.frame, frame)?;
+            }
+            Event::ChildSettled(e) => {
+                self.settle(&e.frame, sequence, e.outcome.clone())?;
+            }
+            Event::OutcomeDiscarded(e) => {
+                let frame = self.frame(&e.frame)?;
+                if frame.outcome.is_none() {
+                    frame.outcome.clone_from(&e.outcome);
+                }
             }
             Event::Reserved(..) => {}
         }
@@ -344,6 +466,13 @@ impl State {
                 Err(format!("frame `{id}` was opened before"))
             }
         }
+    }
+
+    /// A frame that is settled as soon as it is opened.
+    fn note(&mut self, id: &FrameId, kind: FrameKind, sequence: u64, value: Payload) -> Result<(), String> {
+        let mut frame = Frame::new(kind, sequence);
+        frame.settle(sequence, Outcome::Completed(value));
+        self.open(id, frame)
     }
 
     fn frame(&mut self, id: &FrameId) -> Result<&mut Frame, String> {

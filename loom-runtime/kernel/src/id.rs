@@ -5,17 +5,16 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The durable name of one run of one execution: a logical id, and a run number that grows when
-/// the execution continues as new.
+use crate::Digest;
+
+/// The durable name of an execution, the same for all of its runs.
 ///
-/// Written `order-7`, then `order-7~1`, `order-7~2` and so on. A logical id is 1 to 200 bytes of
-/// printable ASCII without `/`, `~`, `"` or spaces.
+/// 1 to 200 bytes of printable ASCII without `/`, `~`, `"` or spaces.
 ///
 /// ```
 /// use kernel::ExecutionId;
 /// let id: ExecutionId = "order-7".parse()?;
-/// assert_eq!((id.logical(), id.run()), ("order-7", 0));
-/// assert_eq!(id.next_run().to_string(), "order-7~1");
+/// assert_eq!(id.as_str(), "order-7");
 /// assert!("order/7".parse::<ExecutionId>().is_err());
 /// # Ok::<(), kernel::InvalidId>(())
 /// ```
@@ -31,20 +30,33 @@ pub struct ExecutionId(Arc<str>);
 pub struct InvalidId(pub String);
 
 impl ExecutionId {
-    /// The id that the caller chose, the same for every run.
-    pub fn logical(&self) -> &str {
-        self.0.split_once('~').map_or(&*self.0, |(logical, _)| logical)
-    }
-
-    /// Which run of the logical execution this is, from 0.
-    pub fn run(&self) -> u32 {
-        self.0.split_once('~').and_then(|(_, run)| run.parse().ok()).unwrap_or(0)
-    }
-
-    /// The run after this one.
+    /// The id of the child that a frame starts: `order-7:ship#3`, from the second run on `order-7@1:ship#3`. What an
+    /// id cannot hold is escaped, and one that would be too long is a digest.
+    ///
+    /// ```
+    /// # use kernel::{ExecutionId, FrameId};
+    /// let parent: ExecutionId = "order-7".parse()?;
+    /// assert_eq!(parent.child(0, &FrameId::parsed("pay/ship#3")).as_str(), "order-7:pay%2Fship#3");
+    /// # Ok::<(), kernel::InvalidId>(())
+    /// ```
     #[must_use]
-    pub fn next_run(&self) -> Self {
-        Self(format!("{}~{}", self.logical(), self.run() + 1).into())
+    pub fn child(&self, run: u64, frame: &FrameId) -> Self {
+        let mut text = self.0.to_string();
+        if run > 0 {
+            text.push_str(&format!("@{run}"));
+        }
+        text.push(':');
+        for byte in frame.as_str().bytes() {
+            match byte {
+                b'/' | b'~' | b'"' => text.push_str(&format!("%{byte:02X}")),
+                _ if byte.is_ascii_graphic() => text.push(char::from(byte)),
+                _ => text.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        if text.len() > 200 {
+            text = format!("child-{}", Digest::of(text.as_bytes()));
+        }
+        Self(text.into())
     }
 
     /// The id as text.
@@ -57,12 +69,9 @@ impl std::str::FromStr for ExecutionId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let (logical, run) = text.split_once('~').map_or((text, None), |(l, r)| (l, Some(r)));
-        let named = !logical.is_empty()
-            && logical.len() <= 200
-            && logical.bytes().all(|b| b.is_ascii_graphic() && b != b'/' && b != b'"');
-        let counted = run.is_none_or(|r| r.parse::<u32>().is_ok_and(|n| n > 0 && n.to_string() == r));
-        if named && counted { Ok(Self(text.into())) } else { Err(InvalidId(text.into())) }
+        let is_id = (1..=200).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'/' | b'~' | b'"'));
+        if is_id { Ok(Self(text.into())) } else { Err(InvalidId(text.into())) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Not a store: batches leave as values, and come back as written or refused.
 
 use crate::{
-    Digest, Envelope, Event, ExecutionId, Meta, ParkReport, Parked, State, Timestamp, UnfoldableEvent,
+    Digest, Envelope, Event, ExecutionId, Meta, ParkReport, Parked, Post, State, Timestamp, UnfoldableEvent,
 };
 
 /// One transition, to be appended atomically.
@@ -17,6 +17,8 @@ pub struct Batch {
     pub events: Vec<Envelope>,
     /// Positions of the inbox items that the log now holds.
     pub consumed: Vec<u64>,
+    /// What other executions are told in the same transition.
+    pub posts: Vec<Post>,
     /// Whether an outcome is among the events.
     pub progress: bool,
     /// Whether the last event closes: the owner lets go with it.
@@ -40,6 +42,7 @@ impl Batch {
             first: next,
             events: vec![envelope],
             consumed: Vec::new(),
+            posts: Vec::new(),
             progress: false,
             closes: true,
         }
@@ -60,9 +63,12 @@ pub(crate) struct Journal {
     durable: u64,
     tail: Vec<Envelope>,
     consumed: Vec<u64>,
+    posts: Vec<Post>,
     progress: bool,
     batches: u64,
     in_flight: Option<Batch>,
+    /// How many posts of the batch in flight belong to its closing event.
+    last_posts: usize,
 }
 
 impl Journal {
@@ -74,9 +80,11 @@ impl Journal {
             durable: 0,
             tail: Vec::new(),
             consumed: Vec::new(),
+            posts: Vec::new(),
             progress: false,
             batches: 0,
             in_flight: None,
+            last_posts: 0,
         }
     }
 
@@ -127,13 +135,18 @@ impl Journal {
         self.consumed.push(item);
     }
 
+    /// Another execution is told with the events committed so far.
+    pub(crate) fn post(&mut self, post: Post) {
+        self.posts.push(post);
+    }
+
     /// An outcome is among the events committed so far.
     pub(crate) fn progressed(&mut self) {
         self.progress = true;
     }
 
     pub(crate) fn has_tail(&self) -> bool {
-        !self.tail.is_empty() || !self.consumed.is_empty()
+        !self.tail.is_empty() || !self.consumed.is_empty() || !self.posts.is_empty()
     }
 
     pub(crate) fn is_writing(&self) -> bool {
@@ -141,8 +154,13 @@ impl Journal {
     }
 
     /// Everything that is not on its way yet, as one batch. A closing event is sequenced, but folded only once
-    /// it is written: until then it can be taken back.
-    pub(crate) fn take_batch(&mut self, closing: Option<Event>, now: Timestamp) -> Batch {
+    /// it is written: until then it can be taken back, and `last_posts` with it.
+    pub(crate) fn take_batch(
+        &mut self,
+        closing: Option<Event>,
+        last_posts: Vec<Post>,
+        now: Timestamp,
+    ) -> Batch {
         debug_assert!(self.in_flight.is_none(), "one batch at a time");
         let mut events = std::mem::take(&mut self.tail);
         let first = self.durable;
@@ -150,9 +168,11 @@ impl Journal {
         events.extend(closing.map(|event| self.envelope(event, now)));
         self.batches += 1;
         let id = batch_id(&self.execution, self.generation, first, self.batches);
-        let consumed = std::mem::take(&mut self.consumed);
-        let batch =
-            Batch { id, first, events, consumed, progress: std::mem::take(&mut self.progress), closes };
+        let (consumed, mut posts) = (std::mem::take(&mut self.consumed), std::mem::take(&mut self.posts));
+        self.last_posts = last_posts.len();
+        posts.extend(last_posts);
+        let progress = std::mem::take(&mut self.progress);
+        let batch = Batch { id, first, events, consumed, posts, progress, closes };
         self.in_flight = Some(batch.clone());
         batch
     }
@@ -177,9 +197,11 @@ impl Journal {
         if batch.closes {
             batch.events.pop();
         }
+        batch.posts.truncate(batch.posts.len() - std::mem::take(&mut self.last_posts));
         batch.events.append(&mut self.tail);
         batch.consumed.append(&mut self.consumed);
-        (self.tail, self.consumed) = (batch.events, batch.consumed);
+        batch.posts.append(&mut self.posts);
+        (self.tail, self.consumed, self.posts) = (batch.events, batch.consumed, batch.posts);
         self.progress |= batch.progress;
     }
 

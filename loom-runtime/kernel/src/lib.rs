@@ -2,6 +2,7 @@
 //! No clock, randomness, environment, file, network or async runtime: what the kernel needs of the world comes in as input.
 
 mod event;
+mod exchange;
 mod failure;
 mod fold;
 mod id;
@@ -13,6 +14,7 @@ mod retry;
 mod time;
 
 pub use event::*;
+pub use exchange::*;
 pub use failure::{EffectError, Failed, RetryClass};
 pub use fold::{Frame, FrameKind, FrameStatus, Outcome, State, Status, UnfoldableEvent};
 pub use id::{ExecutionId, FrameId, InvalidId};

@@ -149,7 +149,7 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Paylo
 }
 
 /// The first 16 bytes of a SHA-256, as 32 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 16]);
 
 impl Digest {

@@ -61,6 +61,8 @@ pub enum Fault {
     Poisoned,
     /// An at-most-once step ended without a known outcome, and the flow waits for it.
     InDoubt,
+    /// A run has more events than it may.
+    HistoryTooLong,
     /// An event of the log cannot be read by this build, or contradicts those before it.
     UnreadableLog,
 }
@@ -86,6 +88,7 @@ impl Fault {
             Self::MissingId => "missing_id",
             Self::Poisoned => "poisoned",
             Self::InDoubt => "in_doubt",
+            Self::HistoryTooLong => "history_too_long",
             Self::UnreadableLog => "unreadable_log",
         }
     }
@@ -128,6 +131,9 @@ impl Fault {
             Self::Poisoned => "find what kills the process (see the last started step), mend it, then retry",
             Self::InDoubt => {
                 "find out whether the effect happened, then give a verdict: done, again, or give-up"
+            }
+            Self::HistoryTooLong => {
+                "let the flow `continue_as_new` before its run grows that long; or raise the limit on the App builder"
             }
             Self::UnreadableLog => "run a build that is at least as new as the one that wrote it",
         }

@@ -16,8 +16,8 @@ use super::{
     pass::{self, Alarm, FlowWaker},
 };
 use crate::{
-    Delivery, Digest, EffectError, ExecutionId, Failed, Fault, FrameId, ParkReport, Payload, RetryPolicy,
-    SourceLine, Timestamp,
+    Cancelled, Delivery, Digest, EffectError, ExecutionId, Failed, Fault, FrameId, Message, OnClose,
+    ParkReport, Payload, Reply, RetryPolicy, SourceLine, Timestamp,
 };
 
 /// A flow's handle to its machine. Cheap to clone.
@@ -56,6 +56,8 @@ pub enum Op {
         timeout: Option<Duration>,
         /// Set when a limit forbids the call: it settles with this, and nothing runs.
         refuse: Option<EffectError>,
+        /// Whether it goes on when the flow drops it or ends: nobody waits for its end then.
+        detached: bool,
     },
     /// Wait until an instant.
     Timer(Due),
@@ -79,7 +81,50 @@ pub enum Op {
         /// Its data.
         data: Payload,
     },
+    /// Wait for a message.
+    Receive {
+        /// The topic.
+        topic: String,
+        /// Says what is wrong with a message that the flow cannot read: that one is dead-lettered.
+        check: Check,
+    },
+    /// Tell another execution.
+    Send {
+        /// To whom.
+        to: ExecutionId,
+        /// The topic.
+        topic: String,
+        /// What it says.
+        body: Payload,
+    },
+    /// Reply to an update.
+    Reply {
+        /// The key under which its sender waits.
+        reply_to: String,
+        /// What it is told.
+        reply: Reply,
+    },
+    /// Start another execution and wait for its end.
+    Child {
+        /// Its flow's registered name.
+        flow: String,
+        /// Its input.
+        input: Payload,
+        /// Its id, if it is not to be derived from the frame.
+        child: Option<ExecutionId>,
+        /// What becomes of it when this execution ends, or drops the call.
+        on_close: OnClose,
+        /// Set when the child cannot be started: the call settles with this.
+        refuse: Option<EffectError>,
+    },
+    /// Follow changed code from here on.
+    Change,
+    /// Wait to be cancelled. Nothing is recorded of the wait.
+    Cancellation,
 }
+
+/// Says why a message cannot be read, if it cannot.
+pub type Check = fn(&Payload) -> Result<(), String>;
 
 /// When a timer fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +153,15 @@ pub enum Settled {
     },
     /// Nobody answered in time.
     Expired,
+    /// A message came.
+    Received(Message),
+    /// The child, or the execution itself, was cancelled.
+    Cancelled(Cancelled),
+}
+
+/// The frame of the wait to be cancelled: no composed id holds a bare colon.
+pub(super) fn cancellation() -> FrameId {
+    FrameId::parsed(":cancellation")
 }
 
 pub(super) struct Shared {
@@ -132,6 +186,16 @@ pub(super) struct Inner {
     pub(super) seed: Option<Digest>,
     pub(super) near: Option<SourceLine>,
     pub(super) fault: Option<ParkReport>,
+    /// The input of the next run, once the flow has asked for one.
+    pub(super) next_run: Option<Payload>,
+    /// The request to stop, once there is one.
+    pub(super) cancel: Option<Cancelled>,
+    /// Markers of changed code that the log holds for this pass.
+    pub(super) changes: BTreeMap<FrameId, bool>,
+    /// Whether this pass may go where no code has been before: then it takes the changed path.
+    pub(super) is_new: bool,
+    /// How many events the run had before this pass.
+    pub(super) events: u64,
     /// How often each synchronous call site was passed.
     occurrences: BTreeMap<FrameId, u64>,
 }
@@ -164,7 +228,7 @@ impl Issue {
 impl Op {
     pub(super) fn digest(&self) -> Digest {
         match self {
-            Self::Step { input, .. } => input.digest(),
+            Self::Step { input, .. } | Self::Child { input, .. } => input.digest(),
             _ => Digest::of(b""),
         }
     }
@@ -177,6 +241,12 @@ impl Op {
             Self::Gate { gate, .. } => format!("gate `{gate}`"),
             Self::Decision(_) => "a decision".into(),
             Self::Domain { name, .. } => format!("domain event `{name}`"),
+            Self::Receive { topic, .. } => format!("a message on `{topic}`"),
+            Self::Send { to, topic, .. } => format!("a message to `{to}` on `{topic}`"),
+            Self::Reply { .. } => "a reply".into(),
+            Self::Child { flow, .. } => format!("child flow `{flow}`"),
+            Self::Change => "a marker of changed code".into(),
+            Self::Cancellation => "the cancellation".into(),
         }
     }
 
@@ -184,7 +254,11 @@ impl Op {
         match (self, other) {
             (Self::Step { step: a, .. }, Self::Step { step: b, .. }) => a == b,
             (Self::Gate { gate: a, .. }, Self::Gate { gate: b, .. }) => a == b,
-            (Self::Timer(_), Self::Timer(_)) | (Self::Decision(_), Self::Decision(_)) => true,
+            (Self::Receive { topic: a, .. }, Self::Receive { topic: b, .. }) => a == b,
+            (Self::Child { flow: a, .. }, Self::Child { flow: b, .. }) => a == b,
+            (Self::Timer(_), Self::Timer(_))
+            | (Self::Decision(_), Self::Decision(_))
+            | (Self::Cancellation, Self::Cancellation) => true,
             _ => false,
         }
     }
@@ -230,14 +304,73 @@ impl Cx {
 
     /// Tells a domain fact, once. The n-th pass of a call site in one run has the id `site:n`.
     pub fn emit(&self, site: &FrameId, line: SourceLine, name: &str, version: u32, data: Payload) {
+        self.tell(site, line, Op::Domain { name: name.into(), version, data });
+    }
+
+    /// Sends a message, once, when everything before it is durable. Ids are as for [`Cx::emit`].
+    pub fn send(&self, site: &FrameId, line: SourceLine, to: ExecutionId, topic: &str, body: Payload) {
+        self.tell(site, line, Op::Send { to, topic: topic.into(), body });
+    }
+
+    /// Replies to an update. Ids are as for [`Cx::emit`].
+    pub fn reply(&self, site: &FrameId, line: SourceLine, reply_to: String, reply: Reply) {
+        self.tell(site, line, Op::Reply { reply_to, reply });
+    }
+
+    /// What returns at once: it is settled when it is asked for.
+    fn tell(&self, site: &FrameId, line: SourceLine, op: Op) {
         if !self.shared.check_pass(site, "told") {
             return;
         }
         let mut inner = self.shared.lock();
         let nth = inner.occurrence(site);
         let frame = if nth == 0 { site.clone() } else { FrameId::parsed(&format!("{site}:{nth}")) };
-        let op = Op::Domain { name: name.into(), version, data };
         inner.issue(Request { frame, op, site: line, memo: false }, Some(Settled::Fired));
+    }
+
+    /// Whether the flow takes the changed path here. An execution that was past this place before the change keeps to
+    /// the old one; what it takes is recorded, and holds for ever.
+    pub fn changed(&self, frame: &FrameId, line: SourceLine) -> bool {
+        if !self.shared.check_pass(frame, "asked for") {
+            return false;
+        }
+        let mut inner = self.shared.lock();
+        if let Some(changed) = inner.changes.get(frame) {
+            return *changed && {
+                let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
+                inner.slots.contains_key(frame) || inner.issue(request, Some(Settled::Fired)).is_some()
+            };
+        }
+        let changed = inner.is_new;
+        inner.changes.insert(frame.clone(), changed);
+        if changed {
+            let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
+            inner.issue(request, Some(Settled::Fired));
+        }
+        changed
+    }
+
+    /// Ends this run and begins the next with `input`, as soon as the pass ends. Nothing is awaited any more: the
+    /// caller waits for ever.
+    pub fn continue_as_new(&self, input: Payload) {
+        if self.shared.check_pass(&FrameId::parsed("continue_as_new"), "asked for") {
+            self.shared.lock().next_run.get_or_insert(input);
+        }
+    }
+
+    /// A future of the request to stop. Whoever waits for it is told, and tidies up; else a cancel drops the flow.
+    pub fn cancellation(&self, site: SourceLine) -> Call {
+        self.call(Request { frame: cancellation(), op: Op::Cancellation, site, memo: true })
+    }
+
+    /// The request to stop, if there was one by now.
+    pub fn cancelled(&self) -> Option<Cancelled> {
+        self.shared.lock().cancel.clone()
+    }
+
+    /// How many events the run had when the flow was last told something: the same on every replay.
+    pub fn events(&self) -> u64 {
+        self.shared.lock().events
     }
 
     /// Notes the source line that the flow is about to wait at, for reports.
@@ -319,6 +452,9 @@ impl Inner {
             self.fault.get_or_insert(ParkReport { near: Some(request.site), ..report });
             return None;
         }
+        if let (Op::Cancellation, Some(cancel)) = (&request.op, &self.cancel) {
+            outcome = Some(Settled::Cancelled(cancel.clone()));
+        }
         if let Op::Decision(chosen) = &request.op {
             let recorded = self.decisions.remove(&request.frame);
             outcome = Some(Settled::Completed(recorded.unwrap_or_else(|| chosen.clone())));
@@ -326,13 +462,21 @@ impl Inner {
         if outcome.is_none() {
             self.outstanding += 1;
         }
+        let is_recorded = !matches!(request.op, Op::Cancellation);
         self.near = Some(request.site.clone());
         let (frame, digest) = (request.frame, request.op.digest());
         let (op, site, wakers) = (request.op, request.site, Vec::new());
         let slot = Slot { op, digest, site, outcome, abandoned: false, holders: 1, next_holder: 0, wakers };
         self.slots.insert(frame.clone(), slot);
-        self.issued.push(Issue::Requested(frame));
+        if is_recorded {
+            self.issued.push(Issue::Requested(frame));
+        }
         Some(0)
+    }
+
+    /// Whether the flow waits to be cancelled.
+    pub(super) fn heeds_cancel(&self) -> bool {
+        self.slots.get(&cancellation()).is_some_and(|slot| slot.outcome.is_none())
     }
 
     /// Gives a slot its outcome. Answers whom to wake, outside the lock; `None` when nobody asked.

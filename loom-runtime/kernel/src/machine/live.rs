@@ -4,12 +4,12 @@
 use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
     cx::{Due, Issue, Op, Settled},
-    poll::Turn,
+    poll::{Moment, Turn},
 };
 use crate::{
-    Abandoned, Decision, Delivery, Domain, EffectError, Event, Failed, Fault, Fired, FrameId, FrameKind,
-    FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome, ParkReport, RetryClass, RetryPolicy,
-    StepCompleted, StepFailed, StepStarted, TimerSet, UnfoldableEvent,
+    Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectError, Event, Failed,
+    Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome, ParkReport,
+    RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet, UnfoldableEvent,
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -18,9 +18,11 @@ pub(super) enum Owed {
     Failure(FrameId, EffectError),
     /// An answer that was there before its gate.
     Answer(FrameId, Early),
+    /// A topic that has messages, and a frame that waits for one.
+    Mail(String),
 }
 
-type Done = Result<Offered, ParkReport>;
+pub(super) type Done = Result<Offered, ParkReport>;
 
 impl Machine {
     /// Takes an input that is neither history nor the end of a write.
@@ -34,6 +36,7 @@ impl Machine {
                 let ends = !matches!(**event, Event::ExecutionParked(_) | Event::ExecutionSuspended(_));
                 return self.take_closing(input, ends);
             }
+            Phase::Rolling(_) => return self.take_rolling(input),
             Phase::Replaying(_) => return self.take_replaying(input),
             Phase::Closed(..) => return Offered::Ignored("the owner has let go"),
         };
@@ -53,12 +56,18 @@ impl Machine {
         match input {
             Input::Ended { frame, attempt, end } => self.attempt_ended(&frame, attempt, end),
             Input::Tick => self.tick(),
-            Input::Answer { frame, answer, by, item } => self.answer(frame, Early { answer, by, item }),
-            Input::Cancel { reason, by, item } => {
+            Input::Answer { run, item, .. } if run != self.state().base => {
                 self.journal.consume(item);
-                self.cancel(reason, by);
-                Ok(Offered::Accepted)
+                Ok(Offered::Ignored("the gate was another run's"))
             }
+            Input::Answer { frame, answer, by, item, .. } => self.answer(frame, Early { answer, by, item }),
+            Input::Cancel { reason, by, force, item } => self.take_cancel(reason, by, force, item),
+            Input::Message { message, item } => self.take_message(message, item),
+            Input::ChildSettled { frame, child, outcome, item } => {
+                self.child_settled(frame, &child, outcome, item)
+            }
+            Input::NotStarted { frame, error } => self.fail(frame, error.into()).map(|()| Offered::Accepted),
+            Input::Watch { by, item } => self.take_watch(by, item),
             Input::Verdict { frame, verdict, by, item } => self.verdict(frame, verdict, by, item),
             Input::Noted { item } => {
                 self.journal.consume(item);
@@ -86,12 +95,30 @@ impl Machine {
     /// ends; else they stay in the inbox, for a refusal to bring them again, or for the next owner.
     fn take_closing(&mut self, input: Input, ends: bool) -> Offered {
         match input {
-            Input::Cancel { reason, by, item } => {
+            Input::Cancel { reason, by, item, .. } => {
                 self.journal.consume(item);
+                let (reason, by) = match self.state().cancel.clone() {
+                    Some(earlier) => (earlier.reason, earlier.by),
+                    None => (reason, by),
+                };
                 self.cancel(reason, by);
                 Offered::Accepted
             }
-            Input::Answer { item, .. } | Input::Verdict { item, .. } | Input::Noted { item } if ends => {
+            Input::Ended { frame, attempt, end } => self.left(&frame, attempt, &end),
+            Input::Message { message, item } if ends => {
+                // Dead-lettered with the end, if the end does not know of it yet; else the store refuses the end.
+                self.post.keep(message, item);
+                Offered::Ignored("the execution ends")
+            }
+            Input::Watch { by, item } if ends && !self.journal.is_writing() => {
+                self.take_watch(by, item).unwrap_or(Offered::Ignored("the log is damaged"))
+            }
+            Input::Answer { item, .. }
+            | Input::Verdict { item, .. }
+            | Input::ChildSettled { item, .. }
+            | Input::Noted { item }
+                if ends =>
+            {
                 self.journal.consume(item);
                 Offered::Ignored("the execution ends")
             }
@@ -115,10 +142,11 @@ impl Machine {
             Issue::Requested(frame) => self.start(frame),
             Issue::Abandoned(frame) => self.abandon(frame),
         });
-        match (accepted, turn.returned) {
-            (Err(report), _) => self.park(report),
-            (Ok(()), Some(returned)) => self.finish(returned),
-            (Ok(()), None) => {}
+        match (accepted, turn.returned, turn.next_run) {
+            (Err(report), ..) => self.park(report),
+            (Ok(()), Some(returned), _) => self.finish(returned),
+            (Ok(()), None, Some(input)) => self.end_run(input),
+            (Ok(()), None, None) => {}
         }
     }
 
@@ -129,6 +157,7 @@ impl Machine {
             let settled = match owed {
                 Owed::Failure(frame, error) => self.fail(frame, error.into()),
                 Owed::Answer(frame, early) => self.answer(frame, early).map(drop),
+                Owed::Mail(topic) => self.deliver_mail(&topic),
             };
             if let Err(report) = settled {
                 self.park(report);
@@ -146,21 +175,38 @@ impl Machine {
     }
 
     /// Commits an outcome, tells the flow, and commits what it asks for next.
-    fn deliver(&mut self, frame: FrameId, event: Event, outcome: Settled) -> Result<(), ParkReport> {
+    pub(super) fn deliver(
+        &mut self,
+        frame: FrameId,
+        event: Event,
+        outcome: Settled,
+    ) -> Result<(), ParkReport> {
+        let (next, base, most) = (self.state().next, self.state().base, self.config.history);
+        if next - base >= most {
+            let message = format!("run {} has {} events, the limit is {most}", self.state().run, next - base);
+            return Err(ParkReport::new(Fault::HistoryTooLong, message));
+        }
         if let Some(due) = self.state().frames.get(&frame).and_then(|f| f.due) {
             self.dues.remove(&(due, frame.clone()));
         }
         self.commit(event)?;
         self.journal.progressed();
-        let at = self.state().updated_at;
-        let turn = self.pass(Some((&frame, outcome)), at)?;
+        let moment = Moment { at: self.state().updated_at, events: self.state().next - self.state().base };
+        self.cx.shared.lock().is_new = true;
+        let turn = self.pass(Some((&frame, outcome)), moment)?;
         self.accept(self.unless_stuck(turn)?);
         Ok(())
     }
 
     fn fail(&mut self, frame: FrameId, failure: Failed) -> Result<(), ParkReport> {
-        let attempt = self.state().frames.get(&frame).map_or(0, |f| f.attempt);
+        let known = self.state().frames.get(&frame);
+        let (attempt, child) =
+            known.map_or((0, false), |f| (f.attempt, matches!(f.kind, FrameKind::Child { .. })));
         let (retry_at, outcome) = (None, Settled::Failed(failure.clone()));
+        if child {
+            let event = ChildSettled { frame: frame.clone(), outcome: Outcome::Failed(failure) };
+            return self.deliver(frame, Event::ChildSettled(event), outcome);
+        }
         self.deliver(
             frame.clone(),
             Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }),
@@ -214,6 +260,20 @@ impl Machine {
             Op::Domain { name, version, data } => {
                 self.commit(Event::Domain(Domain { frame, name, version, data }))?;
             }
+            Op::Change => {
+                self.commit(Event::ChangeMarked(ChangeMarked { frame }))?;
+            }
+            Op::Receive { topic, .. } => self.await_message(frame, topic)?,
+            Op::Send { to, topic, body } => self.send(frame, to, topic, body)?,
+            Op::Reply { reply_to, reply } => self.reply(frame, reply_to, reply)?,
+            Op::Child { flow, input, child, on_close, refuse } => {
+                self.start_child(frame.clone(), flow, input, digest, child, on_close)?;
+                if let Some(error) = refuse {
+                    self.children.pop_back();
+                    self.owed.push_back(Owed::Failure(frame, error));
+                }
+            }
+            Op::Cancellation => {}
         }
         Ok(())
     }
@@ -258,12 +318,16 @@ impl Machine {
             self.dues.remove(&(due, frame.clone()));
         }
         self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) if *of == frame));
+        self.post.forget(&frame);
+        self.children.retain(|(_, child)| *child != frame);
+        let last_word = self.cancel_child(&frame);
         self.commit(Event::StepAbandoned(Abandoned { frame: frame.clone() }))?;
+        last_word.into_iter().for_each(|post| self.journal.post(post));
         if at_most_once && may_have_run {
             self.doubt(frame.clone(), attempt, "abandoned")?;
         }
         if active.is_some_and(|a| a.waits_for.is_none()) {
-            self.revoked.push_back((frame, attempt));
+            self.revoke(frame, attempt);
         }
         Ok(())
     }
@@ -289,7 +353,7 @@ impl Machine {
     fn attempt_ended(&mut self, frame: &FrameId, attempt: u32, end: AttemptEnd) -> Done {
         let running = self.active.get(frame).is_some_and(|a| a.attempt == attempt && a.waits_for.is_none());
         if !running {
-            return Ok(self.late_end(frame, attempt, &end));
+            return Ok(self.left(frame, attempt, &end));
         }
         self.take_active(frame);
         let (retry, delivery) = self.terms(frame);
@@ -372,10 +436,40 @@ impl Machine {
         }
     }
 
+    /// The end of an attempt that was revoked; or one that comes too late, or twice.
+    pub(super) fn left(&mut self, frame: &FrameId, attempt: u32, end: &AttemptEnd) -> Offered {
+        if self.leaving.get(frame) != Some(&attempt) {
+            return self.late_end(frame, attempt, end);
+        }
+        self.leaving.remove(frame);
+        let outcome = match end {
+            AttemptEnd::Returned(output) => Some(Outcome::Completed(output.clone())),
+            AttemptEnd::Failed { failure, .. } => Some(Outcome::Failed(failure.clone())),
+            _ => None,
+        };
+        let frame = frame.clone();
+        let is_open = self.state().frames.get(&frame).is_some_and(|f| {
+            !matches!(f.status, FrameStatus::Settled | FrameStatus::Abandoned) && f.attempt == attempt
+        });
+        let parks =
+            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
+        let event = match outcome {
+            // The flow asks for it again when it goes on.
+            Some(Outcome::Completed(output)) if parks && is_open => {
+                Event::StepCompleted(StepCompleted { frame, attempt, output, by: None })
+            }
+            _ if parks && is_open => return Offered::Accepted,
+            outcome => Event::OutcomeDiscarded(Discarded { frame, attempt, outcome }),
+        };
+        // Cannot fail for a frame that was opened; and if it does, nothing rests on it.
+        let _ = self.commit(event);
+        Offered::Accepted
+    }
+
     /// The limit that forbids the call, if one does.
     fn refusal(&self, frame: &FrameId) -> Option<EffectError> {
         match &self.cx.shared.lock().slots.get(frame)?.op {
-            Op::Step { refuse, .. } => refuse.clone(),
+            Op::Step { refuse, .. } | Op::Child { refuse, .. } => refuse.clone(),
             _ => None,
         }
     }
@@ -496,15 +590,17 @@ impl Machine {
             .frames
             .iter()
             .filter(|(id, f)| matches!(f.status, FrameStatus::Open | FrameStatus::BackingOff) && !fresh(id))
-            .map(|(id, f)| (id.clone(), f.due, matches!(f.kind, FrameKind::Step { .. }), f.attempt))
+            .map(|(id, f)| (id.clone(), f.clone()))
             .collect();
-        for (id, due, is_step, attempt) in open {
-            match due {
-                Some(due) => {
+        for (id, frame) in open {
+            match (frame.due, frame.kind) {
+                (Some(due), _) => {
                     self.dues.insert((due, id));
                 }
-                None if is_step => self.restart_attempt(id, attempt)?,
-                None => {}
+                (None, FrameKind::Step { .. }) => self.restart_attempt(id, frame.attempt)?,
+                (None, FrameKind::Child { .. }) => self.restart_child(id),
+                (None, FrameKind::Message { topic }) => self.wait_again(topic, frame.opened, id),
+                (None, _) => {}
             }
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 mod call;
 mod cx;
+mod exchange;
 mod live;
 mod pass;
 mod poll;
@@ -20,13 +21,13 @@ use std::{
 };
 
 pub use call::Call;
-pub use cx::{Cx, Due, Op, Request, Settled};
+pub use cx::{Check, Cx, Due, Op, Request, Settled};
 pub use pass::Alarm;
 
 use crate::{
     Batch, Cancelled, Completed, Delivery, Digest, EffectError, Envelope, Event, ExecutionFailure,
-    ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, ParkReport, Parked, Payload, RetryClass,
-    State, Status, Suspended, Timestamp, journal::Journal,
+    ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, Message, Outcome, Parent, ParkReport,
+    Parked, Payload, RetryClass, StartChild, State, Status, Suspended, Timestamp, journal::Journal,
 };
 
 /// What a flow returns: its output, or its error.
@@ -35,8 +36,8 @@ pub type FlowReturn = Result<Payload, Failed>;
 /// A flow that runs.
 pub type FlowFuture = Pin<Box<dyn Future<Output = FlowReturn> + Send>>;
 
-/// Makes the flow's future from its input, once the first event is known.
-pub type Spawn = Box<dyn FnOnce(Cx, Payload) -> FlowFuture + Send>;
+/// Makes the flow's future from its input: once for each run.
+pub type Spawn = Box<dyn FnMut(Cx, Payload) -> FlowFuture + Send>;
 
 /// What a machine is made for.
 pub struct Config {
@@ -46,6 +47,8 @@ pub struct Config {
     pub generation: u64,
     /// The code of this program.
     pub code: Fingerprints,
+    /// How many events a run may have: beyond, the execution parks.
+    pub history: u64,
     /// Rung when something that is not recorded touches the flow; answer with [`Input::Alarm`].
     pub alarm: Alarm,
 }
@@ -75,6 +78,8 @@ pub enum Input {
     Tick,
     /// Somebody answered a gate. Kept until the gate opens, if it has not yet.
     Answer {
+        /// The run that the answer is for, by the sequence of its first event.
+        run: u64,
         /// The gate's frame.
         frame: FrameId,
         /// The answer.
@@ -90,6 +95,40 @@ pub enum Input {
         reason: String,
         /// By whom.
         by: String,
+        /// Whether the flow is dropped even if it would tidy up.
+        force: bool,
+        /// The inbox item.
+        item: u64,
+    },
+    /// Somebody sends a message. Kept until a frame takes it.
+    Message {
+        /// The message.
+        message: Message,
+        /// The inbox item.
+        item: u64,
+    },
+    /// A child has ended.
+    ChildSettled {
+        /// The frame that waits for it.
+        frame: FrameId,
+        /// The child.
+        child: ExecutionId,
+        /// How it ended.
+        outcome: Outcome,
+        /// The inbox item.
+        item: u64,
+    },
+    /// A child could not be started, and never will be.
+    NotStarted {
+        /// The frame that asked for it.
+        frame: FrameId,
+        /// Why.
+        error: EffectError,
+    },
+    /// Another execution waits for this one to end.
+    Watch {
+        /// Its frame.
+        by: Parent,
         /// The inbox item.
         item: u64,
     },
@@ -164,13 +203,16 @@ pub enum Command {
     Append(Batch),
     /// Run an attempt of a step, then offer [`Input::Ended`]. Everything that must be durable before, is.
     Invoke(Invoke),
-    /// Cancel an attempt: nobody waits for it any more.
+    /// Cancel an attempt: the flow waits for it no more. Its end is offered all the same, as [`Input::Ended`]: the
+    /// execution does not end before.
     Revoke {
         /// The frame.
         frame: FrameId,
         /// The attempt.
         attempt: u32,
     },
+    /// Start a child, unless it exists; offer [`Input::NotStarted`] when that cannot be. What led to it is durable.
+    StartChild(StartChild),
     /// The owner has let go: the closing event is durable. The machine is done.
     Closed(Status),
 }
@@ -211,7 +253,7 @@ pub struct Machine {
     config: Config,
     cx: Cx,
     waker: Waker,
-    spawn: Option<Spawn>,
+    spawn: Spawn,
     flow: Option<FlowFuture>,
     journal: Journal,
     phase: Phase,
@@ -221,6 +263,11 @@ pub struct Machine {
     waiting: BTreeMap<Wait, FrameId>,
     dues: BTreeSet<(Timestamp, FrameId)>,
     early: BTreeMap<FrameId, Early>,
+    /// Attempts that were revoked and have not ended.
+    leaving: BTreeMap<FrameId, u32>,
+    /// Children to be started, each once the log is durable up to a sequence.
+    children: VecDeque<(u64, FrameId)>,
+    post: exchange::PostOffice,
     revoked: VecDeque<(FrameId, u32)>,
     /// Outcomes that the machine owes itself, before it takes others.
     owed: VecDeque<live::Owed>,
@@ -239,6 +286,8 @@ enum Phase {
     Live,
     /// The owner lets go with this event, once everything before it is on its way.
     Closing(Box<Event>),
+    /// The next run begins with this input, once everything before it is durable.
+    Rolling(Payload),
     /// The closing event is durable; `true` once the driver was told.
     Closed(Status, bool),
 }
@@ -268,7 +317,7 @@ impl Machine {
             config,
             cx,
             waker,
-            spawn: Some(spawn),
+            spawn,
             flow: None,
             journal,
             phase: Phase::Replaying(None),
@@ -276,6 +325,9 @@ impl Machine {
             waiting: BTreeMap::new(),
             dues: BTreeSet::new(),
             early: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            children: VecDeque::new(),
+            post: exchange::PostOffice::default(),
             revoked: VecDeque::new(),
             owed: VecDeque::new(),
             facts: 0,
@@ -317,18 +369,28 @@ impl Machine {
             *told = true;
             return Some(Command::Closed(*status));
         }
+        if matches!(self.phase, Phase::Rolling(_)) && self.leaving.is_empty() && !self.lags() {
+            self.roll_over();
+        }
         if let Some(invoke) = self.next_invoke() {
             return Some(Command::Invoke(invoke));
+        }
+        if let Some(child) = self.next_child() {
+            return Some(Command::StartChild(child));
         }
         if self.journal.is_writing() || !self.wants_append() {
             return None;
         }
         self.flush = false;
         let closing = match &self.phase {
-            Phase::Closing(event) => Some((**event).clone()),
+            Phase::Closing(event) if self.leaving.is_empty() => Some((**event).clone()),
             _ => None,
         };
-        Some(Command::Append(self.journal.take_batch(closing, self.clock)))
+        if closing.is_some() {
+            self.before_the_end();
+        }
+        let posts = closing.as_ref().map_or_else(Vec::new, |closing| self.last_posts(closing));
+        Some(Command::Append(self.journal.take_batch(closing, posts, self.clock)))
     }
 
     /// Asks for the events so far to be appended, although nothing waits for that.
@@ -343,7 +405,7 @@ impl Machine {
 
     /// Whether attempts run that were handed out.
     pub fn has_running(&self) -> bool {
-        self.active.len() > self.waiting.len()
+        self.active.len() > self.waiting.len() || !self.leaving.is_empty()
     }
 
     /// Whether events are not durable yet.
@@ -358,14 +420,20 @@ impl Machine {
 
     /// Whether the execution goes on without anything from outside: attempts run, or it closes.
     pub fn is_busy(&self) -> bool {
-        !self.active.is_empty() || !matches!(self.phase, Phase::Live)
+        let runs = !self.active.is_empty() || !self.leaving.is_empty() || !self.children.is_empty();
+        runs || !matches!(self.phase, Phase::Live)
     }
 
     /// Whether an attempt waits for the log, or a closing event does.
     fn wants_append(&self) -> bool {
-        let waits =
-            self.waiting.last_key_value().is_some_and(|((upto, _), _)| *upto > self.journal.durable());
-        matches!(self.phase, Phase::Closing(_)) || self.journal.has_tail() && (self.flush || waits)
+        let durable = self.journal.durable();
+        let waits = self.waiting.last_key_value().is_some_and(|((upto, _), _)| *upto > durable)
+            || self.children.back().is_some_and(|(upto, _)| *upto > durable);
+        match self.phase {
+            Phase::Closing(_) if self.leaving.is_empty() => true,
+            Phase::Rolling(_) => self.journal.has_tail(),
+            _ => self.journal.has_tail() && (self.flush || waits),
+        }
     }
 
     fn next_invoke(&mut self) -> Option<Invoke> {
@@ -417,12 +485,13 @@ impl Machine {
         matches!(self.phase, Phase::Closing(_)) && self.flow.is_some()
     }
 
-    /// The flow has returned.
+    /// The flow has returned. An accepted cancel is latched: it ends as cancelled, whatever that is.
     fn finish(&mut self, returned: FlowReturn) {
         self.revoke_all();
-        self.phase = Phase::Closing(Box::new(match returned {
-            Ok(output) => Event::ExecutionCompleted(Completed { output }),
-            Err(failure) => Event::ExecutionFailed(ExecutionFailure { failure }),
+        self.phase = Phase::Closing(Box::new(match (self.state().cancel.clone(), returned) {
+            (Some(cancelled), _) => Event::ExecutionCancelled(cancelled),
+            (None, Ok(output)) => Event::ExecutionCompleted(Completed { output }),
+            (None, Err(failure)) => Event::ExecutionFailed(ExecutionFailure { failure }),
         }));
     }
 
@@ -481,8 +550,14 @@ impl Machine {
             return Offered::Accepted;
         }
         let wake_at = self.next_due();
-        let gated = waiting.iter().any(|id| matches!(frames[id].kind, FrameKind::Gate { .. }));
-        if wake_at.is_none() && !gated {
+        let from_outside = |id: &FrameId| {
+            matches!(
+                frames[id].kind,
+                FrameKind::Gate { .. } | FrameKind::Message { .. } | FrameKind::Child { .. }
+            )
+        };
+        let called = waiting.iter().any(from_outside) || self.cx.shared.lock().heeds_cancel();
+        if wake_at.is_none() && !called {
             self.park(ParkReport::new(Fault::Stuck, "nothing could ever wake this execution"));
             return Offered::Accepted;
         }
@@ -503,21 +578,43 @@ impl Machine {
         self.waiting.clear();
         for (frame, active) in std::mem::take(&mut self.active) {
             if active.waits_for.is_none() {
-                self.revoked.push_back((frame, active.attempt));
+                self.revoke(frame, active.attempt);
             }
         }
         self.dues.clear();
         self.owed.clear();
+        self.children.clear();
+    }
+
+    /// An attempt that was handed out is cancelled, and its end awaited; a detached one goes on by itself.
+    fn revoke(&mut self, frame: FrameId, attempt: u32) {
+        let detached = match self.cx.shared.lock().slots.get(&frame).map(|slot| &slot.op) {
+            Some(Op::Step { detached, .. }) => *detached,
+            _ => false,
+        };
+        if !detached {
+            self.leaving.insert(frame.clone(), attempt);
+            self.revoked.push_back((frame, attempt));
+        }
+    }
+
+    /// The flow, from the start of a run.
+    fn respawn(&mut self, seed: Digest, input: Payload) {
+        self.tear_down();
+        self.cx = Cx::new(self.config.execution.clone(), self.config.alarm.clone());
+        self.waker = Waker::from(self.cx.shared.waker.clone());
+        self.cx.shared.lock().seed = Some(seed);
+        self.flow = Some((self.spawn)(self.cx.clone(), input));
     }
 
     /// Drops the flow without taking what it drops for abandoned.
     fn tear_down(&mut self) {
         self.cx.shared.torn.store(true, Ordering::Release);
-        let (flow, spawn) = (self.flow.take(), self.spawn.take());
+        let flow = self.flow.take();
         // A channel that is dropped here wakes its other end: the flow's own wake.
         let _pass = pass::Pass::enter(self.cx.shared.token);
         // A panic in a user's `Drop` must not take the owner with it: the fault that led here is on record.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop((flow, spawn))));
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(flow)));
         self.cx.shared.lock().issued.clear();
     }
 }

@@ -6,8 +6,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{FlowReturn, Machine, cx::Issue, cx::Settled, pass::Pass};
-use crate::{Fault, FrameId, ParkReport, Timestamp};
+use super::{
+    FlowReturn, Machine,
+    cx::{self, Issue, Settled},
+    pass::Pass,
+};
+use crate::{Fault, FrameId, ParkReport, Payload, Timestamp};
 
 /// How often a flow may wake itself within one pass. A wide join wakes itself a few times per thousand
 /// branches; a future that always wakes itself never stops.
@@ -17,24 +21,39 @@ const MOST_SELF_WAKES: u32 = 100_000;
 pub(super) struct Turn {
     pub(super) issued: Vec<Issue>,
     pub(super) returned: Option<FlowReturn>,
+    /// The input of the next run, when the flow asked for one and has not returned.
+    pub(super) next_run: Option<Payload>,
     /// It waits, and nothing that could wake it is outstanding.
     stuck: bool,
 }
 
+/// The place in the log at which a pass stands.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) at: Timestamp,
+    /// How many events the run has by then.
+    pub(super) events: u64,
+}
+
 impl Machine {
-    /// Delivers an outcome (or none: the start) as of `at`, and polls until the flow is quiet. A pass that
+    /// Delivers an outcome (or none: the start), and polls until the flow is quiet. A pass that
     /// panics, or raises a fault, is discarded whole.
     pub(super) fn pass(
         &mut self,
         cause: Option<(&FrameId, Settled)>,
-        at: Timestamp,
+        moment: Moment,
     ) -> Result<Turn, ParkReport> {
         let shared = self.cx.shared.clone();
         let _pass = Pass::enter(shared.token);
         let wakers = {
             let mut inner = shared.lock();
-            inner.now = at;
+            (inner.now, inner.events) = (moment.at, moment.events);
             inner.issued.clear();
+            if let Some((frame, Settled::Cancelled(cancel))) = &cause
+                && **frame == cx::cancellation()
+            {
+                inner.cancel = Some(cancel.clone());
+            }
             match cause {
                 None => Vec::new(),
                 Some((frame, outcome)) => inner.settle(frame, outcome).ok_or_else(|| {
@@ -51,12 +70,13 @@ impl Machine {
         }
         let issued = std::mem::take(&mut inner.issued);
         let outstanding = inner.outstanding;
+        let next_run = inner.next_run.take().filter(|_| returned.is_none());
         drop(inner);
         if shared.waker.is_foreign() {
             return Err(self.foreign_wake());
         }
-        let stuck = returned.is_none() && outstanding == 0;
-        Ok(Turn { issued, returned, stuck })
+        let stuck = returned.is_none() && outstanding == 0 && next_run.is_none();
+        Ok(Turn { issued, returned, next_run, stuck })
     }
 
     /// Asked only once the turn was compared with the log: a divergence tells more.

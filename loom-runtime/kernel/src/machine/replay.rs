@@ -10,14 +10,17 @@ use std::collections::BTreeMap;
 
 use super::{
     Machine, Offered, Phase,
-    cx::{Issue, Op, Settled},
-    poll::Turn,
+    cx::{self, Issue, Op, Settled},
+    poll::{Moment, Turn},
 };
-use crate::{Envelope, Event, Fault, FrameId, Migrated, ParkReport, Resumed, SourceLine, Status, Timestamp};
+use crate::{
+    Digest, Envelope, Event, Fault, FrameId, Migrated, NewRun, Outcome, ParkReport, Payload, Resumed,
+    SourceLine, Status,
+};
 
 pub(super) struct Segment {
     cause: Option<(FrameId, Settled)>,
-    at: Timestamp,
+    moment: Moment,
     /// What the log holds of the pass, by frame and whether it was dropped.
     expected: BTreeMap<(FrameId, bool), Expected>,
 }
@@ -38,6 +41,8 @@ enum Role {
     Abandon(FrameId),
     /// The flow returned.
     Return,
+    /// The flow asked for another run.
+    Rollover,
     /// The engine noted something; the flow has no part in it.
     Passive,
 }
@@ -54,6 +59,15 @@ fn role(event: &Event) -> Role {
             Role::Outcome(e.frame.clone(), Settled::Answered { answer, by })
         }
         Event::GateExpired(e) => Role::Outcome(e.frame.clone(), Settled::Expired),
+        Event::MessageReceived(e) => Role::Outcome(e.frame.clone(), Settled::Received(e.message.clone())),
+        Event::ChildSettled(e) => Role::Outcome(e.frame.clone(), settled_child(&e.outcome)),
+        Event::CancelRequested(e) => Role::Outcome(cx::cancellation(), Settled::Cancelled(e.clone())),
+        Event::MessageAwaited(e) => Role::Request(e.frame.clone()),
+        Event::MessageSent(e) => Role::Request(e.frame.clone()),
+        Event::UpdateAnswered(e) => Role::Request(e.frame.clone()),
+        Event::ChildStarted(e) => Role::Request(e.frame.clone()),
+        Event::ChangeMarked(e) => Role::Request(e.frame.clone()),
+        Event::ContinuedAsNew(_) => Role::Rollover,
         Event::StepStarted(e) if e.attempt == 1 => Role::Request(e.frame.clone()),
         Event::TimerSet(e) => Role::Request(e.frame.clone()),
         Event::GateOpened(e) => Role::Request(e.frame.clone()),
@@ -62,6 +76,15 @@ fn role(event: &Event) -> Role {
         Event::StepAbandoned(e) => Role::Abandon(e.frame.clone()),
         Event::ExecutionCompleted(_) | Event::ExecutionFailed(_) => Role::Return,
         _ => Role::Passive,
+    }
+}
+
+/// What the flow is told of a child's end.
+pub(super) fn settled_child(outcome: &Outcome) -> Settled {
+    match outcome.clone() {
+        Outcome::Completed(output) => Settled::Completed(output),
+        Outcome::Failed(failure) => Settled::Failed(failure),
+        Outcome::Cancelled { reason, by } => Settled::Cancelled(crate::Cancelled { reason, by }),
     }
 }
 
@@ -121,10 +144,10 @@ impl Machine {
                     format!("the log follows behaviour {flag} of the engine, which this build does not know");
                 return Err(ParkReport::new(Fault::UnreadableLog, message).at(envelope.sequence));
             }
-            self.cx.shared.lock().seed = Some(started.seed);
-            let spawn = self.spawn.take();
-            self.flow = spawn.map(|spawn| spawn(self.cx.clone(), started.input.clone()));
-            return Ok(Some(Segment { cause: None, at: envelope.at, expected: BTreeMap::new() }));
+            return Ok(Some(self.begin_run(envelope, started.seed, started.input.clone())));
+        }
+        if let (Event::ContinuedAsNew(run), None) = (&envelope.event, &segment) {
+            return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone())));
         }
         let Some(mut segment) = segment else { return Ok(None) };
         match role(&envelope.event) {
@@ -137,20 +160,34 @@ impl Machine {
             }
             Role::Outcome(frame, outcome) => {
                 let turn = self.run_segment(segment, Some(envelope))?;
-                if turn.returned.is_some() {
-                    let found = "the flow returned".to_owned();
-                    return Err(diverged(envelope, None, "the flow returned before the log ends", found));
-                }
-                let (cause, at) = (Some((frame, outcome)), envelope.at);
-                return Ok(Some(Segment { cause, at, expected: BTreeMap::new() }));
+                goes_on(envelope, &turn)?;
+                let cause = Some((frame, outcome));
+                return Ok(Some(Segment { cause, moment: self.moment(envelope), expected: BTreeMap::new() }));
             }
             Role::Return => {
                 let turn = self.run_segment(segment, Some(envelope))?;
                 self.check_return(envelope, turn)?;
                 return Ok(None);
             }
+            Role::Rollover => {
+                let turn = self.run_segment(segment, Some(envelope))?;
+                let Event::ContinuedAsNew(run) = &envelope.event else { return Ok(None) };
+                self.check_rollover(envelope, run, turn)?;
+                return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone())));
+            }
         }
         Ok(Some(segment))
+    }
+
+    /// Where a pass stands that an event of the log caused.
+    fn moment(&self, envelope: &Envelope) -> Moment {
+        Moment { at: envelope.at, events: envelope.sequence + 1 - self.state().base }
+    }
+
+    /// The flow from the start of a run, to be polled once the run's first requests are known.
+    fn begin_run(&mut self, first: &Envelope, seed: Digest, input: Payload) -> Segment {
+        self.respawn(seed, input);
+        Segment { cause: None, moment: self.moment(first), expected: BTreeMap::new() }
     }
 
     fn expected(&self, envelope: &Envelope) -> Expected {
@@ -163,15 +200,23 @@ impl Machine {
         {
             let mut inner = self.cx.shared.lock();
             inner.decisions.clear();
+            // What the log holds of this pass was written in one piece: if there is anything, it was here before.
+            inner.is_new = next.is_none() && segment.expected.is_empty();
             for ((frame, _), expected) in &segment.expected {
-                if let Event::DecisionRecorded(decision) = &expected.envelope.event {
-                    inner.decisions.insert(frame.clone(), decision.value.clone());
+                match &expected.envelope.event {
+                    Event::DecisionRecorded(decision) => {
+                        inner.decisions.insert(frame.clone(), decision.value.clone());
+                    }
+                    Event::ChangeMarked(_) => {
+                        inner.changes.insert(frame.clone(), true);
+                    }
+                    _ => {}
                 }
             }
         }
         let cause = segment.cause.take();
         let mut turn =
-            self.pass(cause.as_ref().map(|(frame, outcome)| (frame, outcome.clone())), segment.at)?;
+            self.pass(cause.as_ref().map(|(frame, outcome)| (frame, outcome.clone())), segment.moment)?;
         let mut fresh = Vec::new();
         for issue in turn.issued {
             let key = match &issue {
@@ -213,7 +258,22 @@ impl Machine {
         let (message, found) = match (&envelope.event, &slot.op) {
             (Event::StepAbandoned(_), _)
             | (Event::TimerSet(_), Op::Timer(_))
-            | (Event::DecisionRecorded(_), Op::Decision(_)) => return Ok(()),
+            | (Event::DecisionRecorded(_), Op::Decision(_))
+            | (Event::UpdateAnswered(_), Op::Reply { .. })
+            | (Event::ChangeMarked(_), Op::Change) => return Ok(()),
+            (Event::MessageAwaited(e), Op::Receive { topic, .. }) if e.topic == *topic => return Ok(()),
+            (Event::MessageSent(e), Op::Send { to, topic, .. }) if (&e.to, &e.topic) == (to, topic) => {
+                return Ok(());
+            }
+            (Event::ChildStarted(e), Op::Child { flow, .. })
+                if e.flow == *flow && (e.digest == slot.digest || is_other_code) =>
+            {
+                return Ok(());
+            }
+            (Event::ChildStarted(e), Op::Child { flow, .. }) if e.flow == *flow => (
+                "the input differs from the recorded one",
+                format!("{} with input digest {}", slot.op.describe(), slot.digest),
+            ),
             (Event::GateOpened(e), Op::Gate { gate, .. }) if e.gate == *gate => return Ok(()),
             (Event::Domain(e), Op::Domain { name, .. }) if e.name == *name => return Ok(()),
             (Event::StepStarted(e), Op::Step { step, .. })
@@ -240,6 +300,17 @@ impl Machine {
             (_, Some(Err(failure))) => format!("returned the error {}", failure.code),
         };
         Err(diverged(envelope, None, "the outcome differs from the recorded one", found))
+    }
+
+    fn check_rollover(&self, envelope: &Envelope, run: &NewRun, turn: Turn) -> Result<(), ParkReport> {
+        let is_other_code = run.code.body != self.config.code.body;
+        let found = match (turn.next_run, turn.returned) {
+            (Some(input), _) if input == run.input || is_other_code => return Ok(()),
+            (Some(input), _) => format!("asked for another run with input digest {}", input.digest()),
+            (None, Some(_)) => "the flow returned".into(),
+            (None, None) => "the flow still waits".into(),
+        };
+        Err(diverged(envelope, None, "the code no longer begins the run that the log holds", found))
     }
 
     fn site(&self, frame: &FrameId) -> Option<SourceLine> {
@@ -297,6 +368,16 @@ impl Machine {
         }
         Offered::Accepted
     }
+}
+
+/// A flow that has returned, or asked for another run, is told nothing more.
+fn goes_on(next: &Envelope, turn: &Turn) -> Result<(), ParkReport> {
+    let found = match (&turn.returned, &turn.next_run) {
+        (None, None) => return Ok(()),
+        (Some(_), _) => "the flow returned",
+        (None, Some(_)) => "the flow asked for another run",
+    };
+    Err(diverged(next, None, "the flow ended before the log does", found.to_owned()))
 }
 
 fn diverged(at: &Envelope, frame: Option<&FrameId>, message: &str, found: String) -> ParkReport {

@@ -55,7 +55,19 @@ fn call(cx: &Cx, frame: &str, op: Op) -> Call {
 pub(crate) fn step(cx: &Cx, frame: &str, input: Value) -> Call {
     let step = frame.split('#').next().unwrap_or(frame).into();
     let (delivery, retry) = (Delivery::AtLeastOnce, RetryPolicy::NONE);
-    call(cx, frame, Op::Step { step, input: payload(input), delivery, retry, timeout: None, refuse: None })
+    call(
+        cx,
+        frame,
+        Op::Step {
+            step,
+            input: payload(input),
+            delivery,
+            retry,
+            timeout: None,
+            refuse: None,
+            detached: false,
+        },
+    )
 }
 
 /// A step of another delivery mode, with retries.
@@ -114,6 +126,8 @@ pub(crate) fn told(settled: Settled) -> Value {
         Settled::Fired => json!("fired"),
         Settled::Answered { answer, .. } => answer.decode().unwrap(),
         Settled::Expired => json!("expired"),
+        Settled::Received(message) => message.body.decode().unwrap(),
+        Settled::Cancelled(cancelled) => json!(cancelled.reason),
     }
 }
 

@@ -55,6 +55,7 @@ fn any_effect_error() -> impl Strategy<Value = EffectError> {
         Just(EffectError::Cancelled),
         ".*".prop_map(|resource| EffectError::OverBudget { resource }),
         (any::<u32>(), ".*").prop_map(|(attempt, by)| EffectError::InDoubt { attempt, by }),
+        (".*", ".*").prop_map(|(child, reason)| EffectError::NotStarted { child, reason }),
         (".*", any::<u64>(), any::<u64>()).prop_map(|(step, size, limit)| EffectError::PayloadTooLarge {
             step,
             what: "input".into(),
@@ -87,6 +88,7 @@ fn any_report() -> impl Strategy<Value = ParkReport> {
         Fault::MissingId,
         Fault::Poisoned,
         Fault::InDoubt,
+        Fault::HistoryTooLong,
         Fault::UnreadableLog,
     ]);
     let near = option::of((".*", any::<u32>()).prop_map(|(file, line)| SourceLine { file, line }));
@@ -99,15 +101,46 @@ fn any_report() -> impl Strategy<Value = ParkReport> {
     )
 }
 
+fn any_execution() -> impl Strategy<Value = ExecutionId> {
+    "[a-z0-9:#.-]{1,12}".prop_map(|text| text.parse().unwrap())
+}
+
+fn any_parent() -> impl Strategy<Value = Parent> {
+    (any_execution(), any_frame()).prop_map(|(execution, frame)| Parent { execution, frame })
+}
+
+fn any_fork_point() -> impl Strategy<Value = ForkPoint> {
+    (any_execution(), any::<u64>()).prop_map(|(execution, events)| ForkPoint { execution, events })
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    (".*", any_payload(), ".*", option::of(".*")).prop_map(|(topic, body, by, reply_to)| Message {
+        topic,
+        body,
+        by,
+        reply_to,
+    })
+}
+
+fn any_outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        any_payload().prop_map(Outcome::Completed),
+        any_failed().prop_map(Outcome::Failed),
+        (".*", ".*").prop_map(|(reason, by)| Outcome::Cancelled { reason, by }),
+    ]
+}
+
 fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
     let attempt = any::<u32>();
     let delivery = prop_oneof![Just(Delivery::Pure), Just(Delivery::AtLeastOnce), Just(Delivery::AtMostOnce)];
     match kind {
-        Kind::ExecutionStarted => (".*", any_payload(), any_code(), any_digest(), vec(any::<u16>(), 0..3))
-            .prop_map(|(flow, input, code, seed, flags)| {
-                Event::ExecutionStarted(Started { flow, input, code, seed, flags })
-            })
-            .boxed(),
+        Kind::ExecutionStarted => {
+            (".*", any_payload(), any_code(), any_digest(), option::of(any_parent()), vec(any::<u16>(), 0..3))
+                .prop_map(|(flow, input, code, seed, parent, flags)| {
+                    Event::ExecutionStarted(Started { flow, input, code, seed, parent, flags })
+                })
+                .boxed()
+        }
         Kind::ExecutionSuspended => (vec(any_frame(), 0..3), option::of(any_instant()))
             .prop_map(|(waiting, wake_at)| Event::ExecutionSuspended(Suspended { waiting, wake_at }))
             .boxed(),
@@ -169,6 +202,63 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
         Kind::Domain => (any_frame(), ".*", attempt, any_payload())
             .prop_map(|(frame, name, version, data)| Event::Domain(Domain { frame, name, version, data }))
             .boxed(),
+        Kind::MessageAwaited => (any_frame(), ".*")
+            .prop_map(|(frame, topic)| Event::MessageAwaited(MessageAwaited { frame, topic }))
+            .boxed(),
+        Kind::MessageReceived => (any_frame(), any_message())
+            .prop_map(|(frame, message)| Event::MessageReceived(MessageReceived { frame, message }))
+            .boxed(),
+        Kind::MessageDeadLettered => (any_message(), ".*")
+            .prop_map(|(message, reason)| Event::MessageDeadLettered(DeadLetter { message, reason }))
+            .boxed(),
+        Kind::MessageSent => (any_frame(), any_execution(), ".*", any_payload())
+            .prop_map(|(frame, to, topic, body)| Event::MessageSent(MessageSent { frame, to, topic, body }))
+            .boxed(),
+        Kind::UpdateAnswered => (
+            any_frame(),
+            ".*",
+            prop_oneof![any_payload().prop_map(Reply::Accepted), ".*".prop_map(Reply::Rejected)],
+        )
+            .prop_map(|(frame, reply_to, reply)| {
+                Event::UpdateAnswered(UpdateAnswered { frame, reply_to, reply })
+            })
+            .boxed(),
+        Kind::ChildStarted => {
+            (any_frame(), any_execution(), ".*", any_digest(), any_payload(), any::<bool>())
+                .prop_map(|(frame, child, flow, digest, input, abandon)| {
+                    let on_close = if abandon { OnClose::Abandon } else { OnClose::Cancel };
+                    Event::ChildStarted(ChildStarted { frame, child, flow, digest, input, on_close })
+                })
+                .boxed()
+        }
+        Kind::ChildSettled => (any_frame(), any_outcome())
+            .prop_map(|(frame, outcome)| Event::ChildSettled(ChildSettled { frame, outcome }))
+            .boxed(),
+        Kind::OutcomeDiscarded => (any_frame(), attempt, option::of(any_outcome()))
+            .prop_map(|(frame, attempt, outcome)| {
+                Event::OutcomeDiscarded(Discarded { frame, attempt, outcome })
+            })
+            .boxed(),
+        Kind::CancelRequested => {
+            (".*", ".*").prop_map(|(reason, by)| Event::CancelRequested(Cancelled { reason, by })).boxed()
+        }
+        Kind::ChangeMarked => {
+            any_frame().prop_map(|frame| Event::ChangeMarked(ChangeMarked { frame })).boxed()
+        }
+        Kind::ContinuedAsNew => (
+            (any::<u64>(), ".*", any_payload(), any_code(), any_digest()),
+            (option::of(any_parent()), vec(any_parent(), 0..3), option::of(any_fork_point())),
+        )
+            .prop_map(|((run, flow, input, code, seed), (parent, watchers, origin))| {
+                Event::ContinuedAsNew(NewRun { run, flow, input, code, seed, parent, watchers, origin })
+            })
+            .boxed(),
+        Kind::ExecutionForked => {
+            (any_fork_point(), proptest::collection::btree_map(any_frame(), any_execution(), 0..3))
+                .prop_map(|(from, children)| Event::ExecutionForked(Forked { from, children }))
+                .boxed()
+        }
+        Kind::WatchAdded => any_parent().prop_map(Event::WatchAdded).boxed(),
         // The reserved ones; a kind that is understood but missing above is found by `kind()` below.
         reserved => any_payload().prop_map(move |payload| Event::Reserved(reserved, payload)).boxed(),
     }

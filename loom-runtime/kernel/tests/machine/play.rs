@@ -10,8 +10,8 @@ use std::{
 };
 
 use kernel::{
-    Batch, Digest, Envelope, Event, ExecutionId, Fault, Fingerprints, Kind, Machine, Meta, ParkReport,
-    Started, State, Status, Timestamp,
+    Batch, Digest, EffectError, Envelope, Event, ExecutionId, Fault, Fingerprints, Kind, Machine, Meta,
+    ParkReport, StartChild, Started, State, Status, Timestamp,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered, Verdict},
 };
 use serde_json::{Value, json};
@@ -30,6 +30,8 @@ pub(crate) struct Play {
     /// Everything that was handed out, and how long the durable log was then.
     pub(crate) invoked: Vec<(Invoke, u64)>,
     pub(crate) revoked: Vec<(String, u32)>,
+    /// Children that were to be started.
+    pub(crate) children: Vec<StartChild>,
     pub(crate) batches: Vec<Batch>,
     pub(crate) in_flight: Option<Batch>,
     pub(crate) closed: Option<Status>,
@@ -44,6 +46,7 @@ pub(crate) fn started() -> Vec<Envelope> {
         input: payload(json!(null)),
         code: CODE,
         seed: Digest::of(b"seed"),
+        parent: None,
         flags: Vec::new(),
     });
     vec![envelope(0, Timestamp::EPOCH, event)]
@@ -66,7 +69,7 @@ impl Play {
             rung.fetch_add(1, Ordering::SeqCst);
         });
         let flow = flow.clone();
-        let config = Config { execution: execution(), generation, code, alarm };
+        let config = Config { execution: execution(), generation, code, history: 100_000, alarm };
         let mut machine = Machine::new(config, Box::new(move |cx, input| flow(cx, input)));
         let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
         for event in log {
@@ -74,8 +77,20 @@ impl Play {
             machine.offer(Input::Recorded(event.clone()), Timestamp::EPOCH);
         }
         let log = log.to_vec();
-        let (running, invoked, revoked, batches) = Default::default();
-        Self { machine, log, running, invoked, revoked, batches, in_flight: None, closed: None, now, alarms }
+        let (running, invoked, revoked, children, batches) = Default::default();
+        Self {
+            machine,
+            log,
+            running,
+            invoked,
+            revoked,
+            children,
+            batches,
+            in_flight: None,
+            closed: None,
+            now,
+            alarms,
+        }
     }
 
     /// The first owner of a new execution, driven until nothing moves by itself.
@@ -126,7 +141,10 @@ impl Play {
                 assert!(self.invoked.iter().any(|(i, _)| i.frame == frame && i.attempt == attempt));
                 self.running.retain(|r| r.frame != frame || r.attempt != attempt);
                 self.revoked.push((frame.to_string(), attempt));
+                let end = AttemptEnd::Stopped(EffectError::Cancelled);
+                self.offer(Input::Ended { frame, attempt, end });
             }
+            Command::StartChild(child) => self.children.push(child),
             Command::Closed(status) => self.closed = Some(status),
         }
         true
@@ -187,7 +205,7 @@ impl Play {
 
     pub(crate) fn answer(&mut self, frame: &str, answer: Value, item: u64) -> Offered {
         let (frame, answer, by) = (id(frame), payload(answer), "ann".into());
-        self.offer(Input::Answer { frame, answer, by, item })
+        self.offer(Input::Answer { run: 0, frame, answer, by, item })
     }
 
     pub(crate) fn verdict(&mut self, frame: &str, verdict: Verdict, item: u64) -> Offered {
@@ -195,7 +213,7 @@ impl Play {
     }
 
     pub(crate) fn cancel(&mut self, item: u64) -> Offered {
-        self.offer(Input::Cancel { reason: "enough".into(), by: "ann".into(), item })
+        self.offer(Input::Cancel { reason: "enough".into(), by: "ann".into(), force: false, item })
     }
 
     /// Nothing runs here: let go.

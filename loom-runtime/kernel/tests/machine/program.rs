@@ -108,7 +108,7 @@ impl Interpreter {
         let (step, input) = (kind.to_owned(), payload(json!(seen)));
         // More attempts than any schedule has crashes: those count too.
         let retry = if kind == "broken" { retries(2) } else { retries(1000) };
-        let op = Op::Step { step, input, delivery, retry, timeout: None, refuse: None };
+        let op = Op::Step { step, input, delivery, retry, timeout: None, refuse: None, detached: false };
         let settled = self.settled(op, path, memo).await;
         let sure = delivery != Delivery::AtMostOnce && !matches!(kind, "broken" | "refused");
         if sure {

@@ -178,7 +178,7 @@ impl World {
     pub(crate) fn answer(&mut self, frame: &str) {
         if self.answered.insert(frame.to_owned()) {
             let (frame, answer) = (id(frame), result(frame));
-            self.post(|item| Input::Answer { frame, answer, by: "ann".into(), item });
+            self.post(|item| Input::Answer { run: 0, frame, answer, by: "ann".into(), item });
         }
     }
 
@@ -186,7 +186,7 @@ impl World {
     fn dies(&mut self) -> bool {
         self.points += 1;
         if self.cancel_at == Some(self.points) {
-            self.post(|item| Input::Cancel { reason: "enough".into(), by: "ann".into(), item });
+            self.post(|item| Input::Cancel { reason: "enough".into(), by: "ann".into(), force: false, item });
         }
         let drawn = self.crash_odds.is_some_and(|odds| self.choices.one_in(odds));
         if self.crash_at != Some(self.points) && !(drawn && self.crashes < MOST_CRASHES) {

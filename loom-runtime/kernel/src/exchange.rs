@@ -1,0 +1,239 @@
+//! What an execution exchanges with others, as the log holds it: messages, children, watches, forks, runs.
+//! Not the way between them: a post is put into the other's inbox by the store, with the event that it follows from.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Digest, ExecutionId, Fingerprints, FrameId, Outcome, Payload};
+
+/// A frame of another execution that waits for this one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Parent {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// Its frame.
+    pub frame: FrameId,
+}
+
+/// What becomes of a child when its parent ends, or no longer waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnClose {
+    /// It is cancelled.
+    #[default]
+    Cancel,
+    /// It goes on by itself.
+    Abandon,
+}
+
+/// Body of `MESSAGE_AWAITED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageAwaited {
+    /// The frame.
+    pub frame: FrameId,
+    /// The topic that it waits on.
+    pub topic: String,
+}
+
+/// A message that came to an execution: what was said, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// The topic: messages of one topic are taken in the order of their coming.
+    pub topic: String,
+    /// What it says.
+    pub body: Payload,
+    /// Who sent it.
+    pub by: String,
+    /// The key under which its sender waits for a reply, when it is an update.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+}
+
+/// Body of `MESSAGE_RECEIVED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageReceived {
+    /// The frame that took it.
+    pub frame: FrameId,
+    /// The message.
+    pub message: Message,
+}
+
+/// Body of `MESSAGE_DEAD_LETTERED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadLetter {
+    /// The message.
+    pub message: Message,
+    /// Why nobody will ever take it.
+    pub reason: String,
+}
+
+/// Body of `MESSAGE_SENT`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageSent {
+    /// The frame.
+    pub frame: FrameId,
+    /// To whom.
+    pub to: ExecutionId,
+    /// The topic.
+    pub topic: String,
+    /// What it says.
+    pub body: Payload,
+}
+
+/// Body of `UPDATE_ANSWERED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateAnswered {
+    /// The frame.
+    pub frame: FrameId,
+    /// The key under which the sender waits.
+    pub reply_to: String,
+    /// What it is told.
+    pub reply: Reply,
+}
+
+/// The answer to an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// It was done, with this result.
+    Accepted(Payload),
+    /// It was refused; the reason is for the sender.
+    Rejected(String),
+}
+
+/// Body of `CHILD_STARTED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildStarted {
+    /// The frame.
+    pub frame: FrameId,
+    /// The child.
+    pub child: ExecutionId,
+    /// Its flow's registered name.
+    pub flow: String,
+    /// The digest of its input.
+    pub digest: Digest,
+    /// Its input.
+    pub input: Payload,
+    /// What becomes of it when its parent ends.
+    #[serde(default)]
+    pub on_close: OnClose,
+}
+
+/// Body of `CHILD_SETTLED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildSettled {
+    /// The frame.
+    pub frame: FrameId,
+    /// How the child ended.
+    pub outcome: Outcome,
+}
+
+/// Body of `OUTCOME_DISCARDED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discarded {
+    /// The frame, which the flow had dropped or ended before.
+    pub frame: FrameId,
+    /// The attempt; 0 for a child.
+    pub attempt: u32,
+    /// What it came to; absent when it was stopped before it came to anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// Body of `CHANGE_MARKED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeMarked {
+    /// The frame: from here on the execution follows the changed code.
+    pub frame: FrameId,
+}
+
+/// Body of `CONTINUED_AS_NEW`: all that a run needs to know, so that it can be replayed from here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewRun {
+    /// Which run begins: 1 for the second.
+    pub run: u64,
+    /// The flow's registered name.
+    pub flow: String,
+    /// Its input in this run.
+    pub input: Payload,
+    /// The code that begins it.
+    pub code: Fingerprints,
+    /// Where this run's uuids and random numbers come from.
+    pub seed: Digest,
+    /// Who waits for the execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// Who else does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watchers: Vec<Parent>,
+    /// Where it was forked from, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ForkPoint>,
+}
+
+/// A place in the log of another execution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkPoint {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// How many of its events are shared.
+    pub events: u64,
+}
+
+/// Body of `EXECUTION_FORKED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forked {
+    /// Where the events before this one come from.
+    pub from: ForkPoint,
+    /// Children that this branch starts for itself, in place of those that it shares with its origin.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<FrameId, ExecutionId>,
+}
+
+/// What an execution tells another, in the transition that gave the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Post {
+    /// To whom.
+    pub to: ExecutionId,
+    /// What makes it unique among what the other is told.
+    pub key: String,
+    /// What it is told.
+    pub told: Told,
+}
+
+/// The content of a [`Post`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Its child has ended.
+    Settled {
+        /// The frame that waits for the child.
+        frame: FrameId,
+        /// The child.
+        child: ExecutionId,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// It is to stop.
+    Cancel {
+        /// Why.
+        reason: String,
+        /// By whom.
+        by: String,
+    },
+    /// A message.
+    Message(Message),
+}
+
+/// A child to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartChild {
+    /// The child.
+    pub child: ExecutionId,
+    /// Its flow's registered name.
+    pub flow: String,
+    /// Its input.
+    pub input: Payload,
+    /// Who waits for it.
+    pub parent: Parent,
+}

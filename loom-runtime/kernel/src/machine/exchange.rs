@@ -1,0 +1,342 @@
+//! What the machine does about other executions, and about its own next run: messages, children, watches, cancels.
+//! Not the delivery of posts: they leave with a batch, and come in as inputs.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{
+    Input, Machine, Offered, Phase,
+    cx::{Op, Settled, cancellation},
+    live::{Done, Owed},
+    poll::Moment,
+    replay::settled_child,
+};
+use crate::{
+    Cancelled, ChildSettled, ChildStarted, DeadLetter, Digest, Discarded, Event, ExecutionId, FrameId,
+    FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived, MessageSent, NewRun, OnClose, Outcome,
+    Parent, ParkReport, Payload, Post, Reply, StartChild, Told, UpdateAnswered,
+};
+
+/// Messages that nobody has taken, and frames that wait for some. Both in order: of coming, of opening.
+#[derive(Default)]
+pub(super) struct PostOffice {
+    letters: BTreeMap<String, VecDeque<(Message, u64)>>,
+    waiting: BTreeMap<String, BTreeMap<u64, FrameId>>,
+}
+
+impl PostOffice {
+    /// Keeps a message until somebody takes it. It stays in the inbox as long.
+    pub(super) fn keep(&mut self, message: Message, item: u64) {
+        self.letters.entry(message.topic.clone()).or_default().push_back((message, item));
+    }
+
+    /// The frame waits no more.
+    pub(super) fn forget(&mut self, frame: &FrameId) {
+        self.waiting.retain(|_, frames| {
+            frames.retain(|_, waiting| waiting != frame);
+            !frames.is_empty()
+        });
+    }
+
+    fn wait(&mut self, topic: String, opened: u64, frame: FrameId) {
+        self.waiting.entry(topic).or_default().insert(opened, frame);
+    }
+
+    /// Who takes the next message of the topic, if both are there.
+    fn match_up(&self, topic: &str) -> Option<FrameId> {
+        self.letters.get(topic).filter(|letters| !letters.is_empty())?;
+        self.waiting.get(topic)?.first_key_value().map(|(_, frame)| frame.clone())
+    }
+
+    fn take(&mut self, topic: &str) -> Option<(Message, u64)> {
+        let letters = self.letters.get_mut(topic)?;
+        let first = letters.pop_front();
+        if letters.is_empty() {
+            self.letters.remove(topic);
+        }
+        first
+    }
+}
+
+impl Machine {
+    pub(super) fn take_message(&mut self, message: Message, item: u64) -> Done {
+        let topic = message.topic.clone();
+        self.post.keep(message, item);
+        self.deliver_mail(&topic)?;
+        Ok(Offered::Accepted)
+    }
+
+    pub(super) fn await_message(&mut self, frame: FrameId, topic: String) -> Result<(), ParkReport> {
+        let awaited = MessageAwaited { frame: frame.clone(), topic: topic.clone() };
+        let opened = self.commit(Event::MessageAwaited(awaited))?;
+        self.wait_again(topic, opened, frame);
+        Ok(())
+    }
+
+    pub(super) fn wait_again(&mut self, topic: String, opened: u64, frame: FrameId) {
+        self.post.wait(topic.clone(), opened, frame);
+        self.owed.push_back(Owed::Mail(topic));
+    }
+
+    /// Gives the topic's messages to those who wait for them; what they cannot read is dead-lettered.
+    pub(super) fn deliver_mail(&mut self, topic: &str) -> Result<(), ParkReport> {
+        while matches!(self.phase, Phase::Live)
+            && let Some(frame) = self.post.match_up(topic)
+            && let Some((message, item)) = self.post.take(topic)
+        {
+            self.journal.consume(item);
+            let check = match self.cx.shared.lock().slots.get(&frame).map(|slot| &slot.op) {
+                Some(Op::Receive { check, .. }) => Some(*check),
+                _ => None,
+            };
+            if let Some(Err(reason)) = check.map(|check| check(&message.body)) {
+                self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }))?;
+                continue;
+            }
+            self.post.forget(&frame);
+            let received = MessageReceived { frame: frame.clone(), message: message.clone() };
+            self.deliver(frame, Event::MessageReceived(received), Settled::Received(message))?;
+        }
+        Ok(())
+    }
+
+    /// Nobody will take what is left: the execution ends.
+    fn bury_mail(&mut self) {
+        for (message, item) in std::mem::take(&mut self.post.letters).into_values().flatten() {
+            self.journal.consume(item);
+            let reason = "the execution ended".to_owned();
+            // Always follows from the state of an execution that has not ended yet.
+            let _ = self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }));
+        }
+    }
+
+    pub(super) fn send(
+        &mut self,
+        frame: FrameId,
+        to: ExecutionId,
+        topic: String,
+        body: Payload,
+    ) -> Result<(), ParkReport> {
+        let me = &self.config.execution;
+        let message =
+            Message { topic: topic.clone(), body: body.clone(), by: me.to_string(), reply_to: None };
+        let key = format!("sent:{me}@{}:{frame}", self.state().base);
+        self.commit(Event::MessageSent(MessageSent { frame, to: to.clone(), topic, body }))?;
+        self.journal.post(Post { to, key, told: Told::Message(message) });
+        Ok(())
+    }
+
+    pub(super) fn reply(&mut self, frame: FrameId, reply_to: String, reply: Reply) -> Result<(), ParkReport> {
+        self.commit(Event::UpdateAnswered(UpdateAnswered { frame, reply_to, reply }))?;
+        self.flush = true; // somebody waits for it
+        Ok(())
+    }
+
+    pub(super) fn start_child(
+        &mut self,
+        frame: FrameId,
+        flow: String,
+        input: Payload,
+        digest: Digest,
+        child: Option<ExecutionId>,
+        on_close: OnClose,
+    ) -> Result<(), ParkReport> {
+        let child = child.unwrap_or_else(|| self.config.execution.child(self.state().run, &frame));
+        let started = ChildStarted { frame: frame.clone(), child, flow, digest, input, on_close };
+        let sequence = self.commit(Event::ChildStarted(started))?;
+        self.children.push_back((sequence + 1, frame));
+        Ok(())
+    }
+
+    /// Whoever owned the execution may have died before the child was started: once more does no harm.
+    pub(super) fn restart_child(&mut self, frame: FrameId) {
+        match self.cx.shared.lock().slots.get(&frame).map(|slot| &slot.op) {
+            Some(Op::Child { refuse: Some(error), .. }) => {
+                self.owed.push_back(Owed::Failure(frame, error.clone()));
+            }
+            _ => self.children.push_front((0, frame)),
+        }
+    }
+
+    pub(super) fn next_child(&mut self) -> Option<StartChild> {
+        if self.held || !matches!(self.phase, Phase::Live) {
+            return None;
+        }
+        self.children.front().filter(|(upto, _)| *upto <= self.journal.durable())?;
+        let (_, frame) = self.children.pop_front()?;
+        let known = self.state().frames.get(&frame)?;
+        let (FrameKind::Child { child, flow, .. }, Some(input)) = (&known.kind, &known.input) else {
+            return None;
+        };
+        let (child, flow, input) = (child.clone(), flow.clone(), input.clone());
+        let parent = Parent { execution: self.config.execution.clone(), frame };
+        Some(StartChild { child, flow, input, parent })
+    }
+
+    pub(super) fn child_settled(
+        &mut self,
+        frame: FrameId,
+        child: &ExecutionId,
+        outcome: Outcome,
+        item: u64,
+    ) -> Done {
+        self.journal.consume(item);
+        let known = self.state().frames.get(&frame);
+        let is_its =
+            known.is_some_and(|f| matches!(&f.kind, FrameKind::Child { child: of, .. } if of == child));
+        match known.filter(|_| is_its).map(|f| f.status) {
+            Some(FrameStatus::Open) => {
+                let settled = settled_child(&outcome);
+                self.children.retain(|(_, started)| *started != frame);
+                let event = ChildSettled { frame: frame.clone(), outcome };
+                self.deliver(frame, Event::ChildSettled(event), settled)?;
+                Ok(Offered::Accepted)
+            }
+            Some(FrameStatus::Abandoned) => {
+                let (attempt, outcome) = (0, Some(outcome));
+                self.commit(Event::OutcomeDiscarded(Discarded { frame, attempt, outcome }))?;
+                Ok(Offered::Accepted)
+            }
+            Some(_) => Ok(Offered::Ignored("the child was settled before")),
+            None => Ok(Offered::Ignored("no frame waits for this child")),
+        }
+    }
+
+    /// What an open child is told when nobody waits for it any more.
+    pub(super) fn cancel_child(&self, frame: &FrameId) -> Option<Post> {
+        let known = self.state().frames.get(frame).filter(|f| f.status == FrameStatus::Open)?;
+        let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
+        let me = &self.config.execution;
+        let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
+        Some(Post { to: child.clone(), key: "cancel:parent".into(), told: Told::Cancel { reason, by } })
+    }
+
+    /// What others are told of an end, with the end itself.
+    pub(super) fn last_posts(&self, closing: &Event) -> Vec<Post> {
+        let outcome = match closing {
+            Event::ExecutionCompleted(e) => Outcome::Completed(e.output.clone()),
+            Event::ExecutionFailed(e) => Outcome::Failed(e.failure.clone()),
+            Event::ExecutionCancelled(e) => Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() },
+            _ => return Vec::new(),
+        };
+        let child = self.config.execution.clone();
+        let state = self.state();
+        let told = state.parent.iter().chain(&state.watchers).map(|Parent { execution, frame }| Post {
+            to: execution.clone(),
+            key: format!("settled:{child}:{frame}"),
+            told: Told::Settled { frame: frame.clone(), child: child.clone(), outcome: outcome.clone() },
+        });
+        told.chain(state.frames.keys().filter_map(|frame| self.cancel_child(frame))).collect()
+    }
+
+    pub(super) fn take_watch(&mut self, by: Parent, item: u64) -> Done {
+        self.journal.consume(item);
+        if self.state().watchers.contains(&by) {
+            return Ok(Offered::Ignored("it is known already"));
+        }
+        self.commit(Event::WatchAdded(by))?;
+        Ok(Offered::Accepted)
+    }
+
+    /// A flow that waits to be cancelled is told, and tidies up; any other is dropped.
+    pub(super) fn take_cancel(&mut self, reason: String, by: String, force: bool, item: u64) -> Done {
+        self.journal.consume(item);
+        match self.state().cancel.clone() {
+            Some(_) if !force => return Ok(Offered::Ignored("it is being cancelled already")),
+            Some(earlier) => self.cancel(earlier.reason, earlier.by),
+            None if !force && self.cx.shared.lock().heeds_cancel() => {
+                let cancel = Cancelled { reason, by };
+                let event = Event::CancelRequested(cancel.clone());
+                self.deliver(cancellation(), event, Settled::Cancelled(cancel))?;
+            }
+            None => self.cancel(reason, by),
+        }
+        Ok(Offered::Accepted)
+    }
+
+    /// The flow asks for another run: what it has begun in this one is over.
+    pub(super) fn end_run(&mut self, input: Payload) {
+        self.tear_down();
+        self.in_doubt_where_running("cancelled");
+        self.revoke_all();
+        self.phase = match self.state().cancel.clone() {
+            Some(cancelled) => Phase::Closing(Box::new(Event::ExecutionCancelled(cancelled))),
+            None => Phase::Rolling(input),
+        };
+    }
+
+    pub(super) fn take_rolling(&mut self, input: Input) -> Offered {
+        match input {
+            Input::Ended { frame, attempt, end } => self.left(&frame, attempt, &end),
+            Input::Message { message, item } => {
+                self.post.keep(message, item);
+                Offered::Accepted
+            }
+            Input::Cancel { reason, by, item, .. } => {
+                self.journal.consume(item);
+                self.cancel(reason, by);
+                Offered::Accepted
+            }
+            Input::Watch { by, item } => {
+                self.take_watch(by, item).unwrap_or(Offered::Ignored("the log is damaged"))
+            }
+            Input::Answer { item, .. }
+            | Input::Verdict { item, .. }
+            | Input::ChildSettled { item, .. }
+            | Input::Noted { item } => {
+                self.journal.consume(item);
+                Offered::Ignored("the run is over")
+            }
+            _ => Offered::Ignored("the run is over"),
+        }
+    }
+
+    /// Begins the next run: everything before it is durable.
+    pub(super) fn roll_over(&mut self) {
+        let Phase::Rolling(input) = &self.phase else { return };
+        let (input, run) = (input.clone(), self.state().run + 1);
+        let posts: Vec<_> = self.state().frames.keys().filter_map(|frame| self.cancel_child(frame)).collect();
+        let state = self.state();
+        let seed = Digest::of_parts(&[&state.seed.bytes(), &run.to_le_bytes()]);
+        let new_run = NewRun {
+            run,
+            flow: state.flow.clone(),
+            input: input.clone(),
+            code: self.config.code,
+            seed,
+            parent: state.parent.clone(),
+            watchers: state.watchers.clone(),
+            origin: state.origin.clone(),
+        };
+        self.phase = Phase::Live;
+        for early in std::mem::take(&mut self.early).into_values() {
+            self.journal.consume(early.item);
+        }
+        self.post.waiting.clear();
+        let begun = self.commit(Event::ContinuedAsNew(new_run)).and_then(|_| {
+            posts.into_iter().for_each(|post| self.journal.post(post));
+            self.journal.progressed();
+            self.respawn(seed, input);
+            self.cx.shared.lock().is_new = true;
+            let turn = self.pass(None, Moment { at: self.state().updated_at, events: 1 })?;
+            self.unless_stuck(turn)
+        });
+        match begun {
+            Ok(turn) => self.accept(turn),
+            Err(report) => self.park(report),
+        }
+        self.settle_owed();
+    }
+
+    /// Before an end is written: the mail that nobody took is told.
+    pub(super) fn before_the_end(&mut self) {
+        let ends = match &self.phase {
+            Phase::Closing(event) => {
+                !matches!(**event, Event::ExecutionParked(_) | Event::ExecutionSuspended(_))
+            }
+            _ => false,
+        };
+        if ends {
+            self.bury_mail();
+        }
+    }
+}
