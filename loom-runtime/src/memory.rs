@@ -84,28 +84,19 @@ impl EventStore for Memory {
                 Created::Exists(Box::new(existing.row.clone()))
             });
         }
-        let row = ExecutionRow {
-            id: new.id.clone(),
-            flow: new.flow,
-            input: new.input,
-            status: Status::Running,
-            next: 1,
-            created_at: new.record.at,
-            updated_at: new.record.at,
-            wake_at: None,
-            lease: new.claim.map(|(worker, until)| Lease { worker, fence, until }),
-            takeovers: 0,
-        };
-        let execution = Execution {
+        let row = new.row();
+        let opened_at = row.updated_at;
+        let mut execution = Execution {
             row,
             fence,
             seen: 0,
-            records: vec![new.record],
+            records: new.records,
             first: batch,
             last: batch,
             inbox: Vec::new(),
             gates: Vec::new(),
         };
+        new.gates.iter().for_each(|change| execution.change_gate(change, opened_at));
         tables.executions.insert(new.id, execution);
         Ok(Created::New { fence })
     }

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Status, Timestamp},
-    ports::{Append, Close, GateChange, GateState, InboxId, StoreError},
+    ports::{Append, Close, GateChange, InboxId, StoreError},
 };
 use sqlx::Row;
 
 use crate::{
     claim::AT_ONCE,
-    row,
+    gate, row,
     script::{EventRow, Script, Transaction, integer},
     writer::Asked,
 };
@@ -45,15 +45,7 @@ pub(crate) struct Transition {
 
 impl Transition {
     pub(crate) fn new(append: &Append) -> Self {
-        let events = append.records.iter().map(|record| EventRow {
-            execution: 0,
-            sequence: integer(record.sequence),
-            kind: record.kind.as_str().into(),
-            at: record.at.as_micros(),
-            schema: record.schema.into(),
-            payload: record.payload.as_str().into(),
-            meta: record.meta.as_str().into(),
-        });
+        let events = append.records.iter().map(|record| EventRow::new(0, record));
         Self {
             execution: append.execution.clone(),
             expected_next: append.expected_next,
@@ -121,7 +113,12 @@ pub(crate) async fn apply(
         }
     }
     let script = transaction.script();
-    write_gates(script, &accepted);
+    let changes = accepted.iter().map(|(key, transition)| gate::Changes {
+        execution: *key,
+        at: transition.at,
+        changes: &transition.gates,
+    });
+    gate::write(script, changes);
     write_consumed(script, &accepted);
     let changed: Vec<&Head> = heads.values().flatten().filter(|head| head.changed).collect();
     write_heads(script, &changed);
@@ -208,45 +205,6 @@ impl Head {
         }
         self.changed = true;
     }
-}
-
-/// Index changes, in order; runs of "abandon all", which every ending brings, become one statement.
-fn write_gates(script: &mut Script, accepted: &[(i64, &Transition)]) {
-    let mut ended: Vec<i64> = Vec::new();
-    let abandon = |script: &mut Script, ended: &mut Vec<i64>| {
-        if !ended.is_empty() {
-            script.sql(
-                "UPDATE gates SET state = 'abandoned' \
-                 WHERE state = 'open' AND execution IN (SELECT value FROM json_each(?));",
-            );
-            script.bind(serde_json::json!(std::mem::take(ended)).to_string());
-        }
-    };
-    for (key, transition) in accepted {
-        for change in &transition.gates {
-            match change {
-                GateChange::AbandonAll => ended.push(*key),
-                GateChange::Opened { frame, gate, schema, expires_at } => {
-                    abandon(script, &mut ended);
-                    script.sql(
-                        "INSERT INTO gates (execution, frame, gate, schema, opened_at, expires_at, state) \
-                         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (execution, frame) DO NOTHING;",
-                    );
-                    script.bind(*key).bind(frame.as_str()).bind(gate.as_str()).bind(schema.as_str());
-                    script.bind(transition.at.as_micros()).bind(expires_at.map(Timestamp::as_micros));
-                    script.bind(GateState::Open.name());
-                }
-                GateChange::Closed { frame, state } => {
-                    abandon(script, &mut ended);
-                    script.sql(
-                        "UPDATE gates SET state = ? WHERE execution = ? AND frame = ? AND state = 'open';",
-                    );
-                    script.bind(state.name()).bind(*key).bind(frame.as_str());
-                }
-            }
-        }
-    }
-    abandon(script, &mut ended);
 }
 
 /// The log holds the item from now on; its key stays, to be recognised.

@@ -14,26 +14,10 @@ impl Append {
         bytes.text(self.execution.as_str());
         bytes.number(self.expected_next);
         bytes.number(self.fence);
-        bytes.count(self.records.len());
-        self.records.iter().for_each(|record| bytes.record(record));
+        bytes.records(&self.records);
         bytes.instant(Some(self.at));
         bytes.number(self.progress.into());
-        bytes.count(self.gates.len());
-        for change in &self.gates {
-            match change {
-                GateChange::Opened { frame, gate, schema, expires_at } => {
-                    bytes.number(0);
-                    [frame.as_str(), gate, schema].into_iter().for_each(|text| bytes.text(text));
-                    bytes.instant(*expires_at);
-                }
-                GateChange::Closed { frame, state } => {
-                    bytes.number(1);
-                    bytes.text(frame.as_str());
-                    bytes.text(state.name());
-                }
-                GateChange::AbandonAll => bytes.number(2),
-            }
-        }
+        bytes.gates(&self.gates);
         bytes.count(self.consumed.len());
         self.consumed.iter().for_each(|id| bytes.number(*id));
         if let Some(close) = &self.close {
@@ -58,7 +42,8 @@ impl NewExecution {
         bytes.text(self.id.as_str());
         bytes.text(&self.flow);
         bytes.0.extend(self.input.bytes());
-        bytes.record(&self.record);
+        bytes.records(&self.records);
+        bytes.gates(&self.gates);
         if let Some((worker, _)) = &self.claim {
             bytes.text(worker);
         }
@@ -89,12 +74,34 @@ impl Bytes {
         self.0.extend(at.unwrap_or_default().as_micros().to_le_bytes());
     }
 
-    fn record(&mut self, record: &Record) {
-        self.number(record.sequence);
-        self.text(&record.kind);
-        self.instant(Some(record.at));
-        self.number(record.schema.into());
-        self.text(&record.payload);
-        self.text(&record.meta);
+    fn records(&mut self, records: &[Record]) {
+        self.count(records.len());
+        for record in records {
+            self.number(record.sequence);
+            self.text(&record.kind);
+            self.instant(Some(record.at));
+            self.number(record.schema.into());
+            self.text(&record.payload);
+            self.text(&record.meta);
+        }
+    }
+
+    fn gates(&mut self, gates: &[GateChange]) {
+        self.count(gates.len());
+        for change in gates {
+            match change {
+                GateChange::Opened { frame, gate, schema, expires_at } => {
+                    self.number(0);
+                    [frame.as_str(), gate, schema].into_iter().for_each(|text| self.text(text));
+                    self.instant(*expires_at);
+                }
+                GateChange::Closed { frame, state } => {
+                    self.number(1);
+                    self.text(frame.as_str());
+                    self.text(state.name());
+                }
+                GateChange::AbandonAll => self.number(2),
+            }
+        }
     }
 }

@@ -184,7 +184,8 @@ impl Made {
             id: self.id.clone(),
             flow: started.flow.clone(),
             input: started.input.digest(),
-            record: first.clone(),
+            records: vec![first.clone()],
+            gates: Vec::new(),
             batch,
             claim: Some(("till-1".into(), NOON.plus(Duration::from_secs(5)))),
         });
