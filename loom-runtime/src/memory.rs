@@ -111,6 +111,10 @@ impl EventStore for Memory {
         }
         execution.admits(append)?;
         execution.apply(append, content);
+        for item in &append.posts {
+            // What the inbox does not take is dropped: that is the contract.
+            let _ = tables.post(item.clone());
+        }
         Ok(())
     }
 
@@ -196,20 +200,7 @@ impl LeaseStore for Memory {
 #[async_trait]
 impl Inbox for Memory {
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
-        let mut tables = self.tables();
-        let id = tables.inbox + 1;
-        let execution = tables.of(&item.execution)?;
-        let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
-        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
-            return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
-        }
-        if execution.row.status.is_terminal() {
-            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
-        }
-        let NewItem { key, kind, payload, at, .. } = item;
-        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
-        tables.inbox = id;
-        Ok(Posted::Accepted(id))
+        self.tables().post(item)
     }
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
@@ -237,6 +228,22 @@ impl GateIndex for Memory {
 impl Tables {
     fn of(&mut self, id: &ExecutionId) -> Result<&mut Execution, StoreError> {
         self.executions.get_mut(id).ok_or_else(|| StoreError::Unknown(id.clone()))
+    }
+
+    fn post(&mut self, item: NewItem) -> Result<Posted, StoreError> {
+        let id = self.inbox + 1;
+        let execution = self.of(&item.execution)?;
+        let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
+        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
+            return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
+        }
+        if execution.row.status.is_terminal() {
+            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
+        }
+        let NewItem { key, kind, payload, at, .. } = item;
+        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
+        self.inbox = id;
+        Ok(Posted::Accepted(id))
     }
 }
 

@@ -118,6 +118,7 @@ async fn own(store: Sqlite, n: usize) -> Vec<f64> {
             progress: true,
             gates: Vec::new(),
             consumed: Vec::new(),
+            posts: Vec::new(),
             close: None,
         };
         let asked = Instant::now();

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Status, Timestamp},
-    ports::{Append, Close, GateChange, InboxId, StoreError},
+    ports::{Append, Close, GateChange, InboxId, NewItem, Posted, StoreError},
 };
 use sqlx::Row;
 
 use crate::{
     claim::AT_ONCE,
-    gate, row,
+    gate,
+    post::Posts,
+    row,
     script::{EventRow, Script, Transaction, integer},
     writer::Asked,
 };
@@ -40,6 +42,7 @@ pub(crate) struct Transition {
     progress: bool,
     gates: Vec<GateChange>,
     consumed: Vec<InboxId>,
+    posts: Vec<NewItem>,
     close: Option<Close>,
 }
 
@@ -58,13 +61,14 @@ impl Transition {
             progress: append.progress,
             gates: append.gates.clone(),
             consumed: append.consumed.clone(),
+            posts: append.posts.clone(),
             close: append.close.clone(),
         }
     }
 
-    /// How many events it brings.
+    /// How many events and posts it brings.
     pub(crate) fn len(&self) -> usize {
-        self.events.len()
+        self.events.len() + self.posts.len()
     }
 }
 
@@ -92,9 +96,13 @@ pub(crate) async fn apply(
         return Ok(Vec::new());
     }
     let mut heads = heads(transaction, asked).await?;
+    let items = asked.iter().flat_map(|asked| &asked.question.posts).collect();
+    let mut posts = Posts::read(transaction, items).await?;
+    let mut post = 0;
     let mut verdicts = Vec::with_capacity(asked.len());
     let mut accepted = Vec::with_capacity(asked.len());
     for Asked { question: transition, .. } in asked {
+        let first = accepted.len();
         let verdict = match heads.get_mut(transition.execution.as_str()) {
             None => Err(StoreError::Unknown(transition.execution.clone())),
             Some(Err(corrupt)) => Err(corrupt.clone()),
@@ -106,6 +114,12 @@ pub(crate) async fn apply(
             }),
         };
         verdicts.push(verdict.map(drop));
+        for item in &transition.posts {
+            if first < accepted.len() {
+                deliver(&mut posts, post, item, &mut heads);
+            }
+            post += 1;
+        }
     }
     for (key, transition) in &accepted {
         for event in &transition.events {
@@ -122,7 +136,25 @@ pub(crate) async fn apply(
     write_consumed(script, &accepted);
     let changed: Vec<&Head> = heads.values().flatten().filter(|head| head.changed).collect();
     write_heads(script, &changed);
+    posts.write(script);
     Ok(verdicts)
+}
+
+/// One item of an accepted append, as of now: its execution may have closed in this group, or be about to.
+fn deliver(
+    posts: &mut Posts<'_>,
+    n: usize,
+    item: &NewItem,
+    heads: &mut HashMap<String, Result<Head, StoreError>>,
+) {
+    let target = heads.get_mut(item.execution.as_str()).and_then(|head| head.as_mut().ok());
+    let since = target.as_ref().and_then(|head| head.close.as_ref()).map(|close| close.status);
+    match (posts.judge(n, since), target) {
+        (Ok(Posted::Accepted(id)), Some(target)) => target.unconsumed.push(id),
+        (Ok(_) | Err(StoreError::Unknown(_) | StoreError::Terminal { .. }), _) => {}
+        // The sender must not suffer from the damage of another.
+        (Err(error), _) => tracing::error!(%error, "a post was dropped"),
+    }
 }
 
 async fn heads(

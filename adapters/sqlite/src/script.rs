@@ -10,7 +10,7 @@ use sqlx::{
 };
 
 /// Rows in one statement; 7 values each, far from SQLite's limit of 32,766.
-const ROWS_AT_ONCE: usize = 1_000;
+pub(crate) const ROWS_AT_ONCE: usize = 1_000;
 
 /// SQL and its values, in order.
 #[derive(Default)]

@@ -142,6 +142,7 @@ impl Owner {
             progress: false,
             gates: Vec::new(),
             consumed: Vec::new(),
+            posts: Vec::new(),
             close: None,
         }
     }

@@ -3,7 +3,7 @@
 
 use kernel::{Digest, Record, Timestamp};
 
-use super::{Append, GateChange, NewExecution};
+use super::{Append, GateChange, NewExecution, NewItem};
 
 impl Append {
     /// The digest of everything in this append but its batch id. A store keeps it beside the batch id:
@@ -20,6 +20,7 @@ impl Append {
         bytes.gates(&self.gates);
         bytes.count(self.consumed.len());
         self.consumed.iter().for_each(|id| bytes.number(*id));
+        bytes.posts(&self.posts);
         if let Some(close) = &self.close {
             bytes.text(close.status.name());
             bytes.instant(close.wake_at);
@@ -83,6 +84,18 @@ impl Bytes {
             self.number(record.schema.into());
             self.text(&record.payload);
             self.text(&record.meta);
+        }
+    }
+
+    fn posts(&mut self, posts: &[NewItem]) {
+        self.count(posts.len());
+        for item in posts {
+            self.text(item.execution.as_str());
+            self.0.push(item.key.is_some().into());
+            self.text(item.key.as_deref().unwrap_or_default());
+            self.text(&item.kind);
+            self.text(&item.payload);
+            self.instant(Some(item.at));
         }
     }
 

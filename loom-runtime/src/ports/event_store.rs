@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
 
-use super::{GateChange, InboxId, Lease, WorkerId};
+use super::{GateChange, InboxId, Lease, NewItem, WorkerId};
 
 /// Names one attempted transition, so that a retry after a lost acknowledgement is recognised.
 pub type BatchId = Digest;
@@ -18,8 +18,8 @@ pub trait EventStore: Send + Sync {
     /// [`Created::New`] again, with the fence of the first time.
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError>;
 
-    /// Appends one transition: events, gate index, inbox consumption and, when closing, status,
-    /// wake-up and release of the lease. All or nothing.
+    /// Appends one transition: events, gate index, inbox consumption, posts to others and, when closing,
+    /// status, wake-up and release of the lease. All or nothing.
     ///
     /// Checked in this order: the execution exists; `batch` is the last batch applied (then this is a
     /// success without effect, or [`StoreError::BatchReused`] if its content differs, see
@@ -122,6 +122,11 @@ pub struct Append {
     pub gates: Vec<GateChange>,
     /// Inbox items that the log now holds.
     pub consumed: Vec<InboxId>,
+    /// Items for the inboxes of other executions, put there in this order and in this transaction, each
+    /// as [`Inbox::post`](super::Inbox::post) does after the rest of the append: with the next position, and
+    /// waking its execution. What `post` would not accept (the execution does not exist or has ended, the key was
+    /// used) is dropped without an error. An item for the execution itself finds it as this append leaves it.
+    pub posts: Vec<NewItem>,
     /// Set when the owner lets go: suspended, parked or ended.
     pub close: Option<Close>,
 }

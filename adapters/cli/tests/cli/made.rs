@@ -209,6 +209,7 @@ impl Made {
                 progress: true,
                 gates: self.gates.clone(),
                 consumed: Vec::new(),
+                posts: Vec::new(),
                 close: status.map(|status| Close { status, wake_at, seen: 0 }),
             })
             .await
