@@ -84,28 +84,19 @@ impl EventStore for Memory {
                 Created::Exists(Box::new(existing.row.clone()))
             });
         }
-        let row = ExecutionRow {
-            id: new.id.clone(),
-            flow: new.flow,
-            input: new.input,
-            status: Status::Running,
-            next: 1,
-            created_at: new.record.at,
-            updated_at: new.record.at,
-            wake_at: None,
-            lease: new.claim.map(|(worker, until)| Lease { worker, fence, until }),
-            takeovers: 0,
-        };
-        let execution = Execution {
+        let row = new.row();
+        let opened_at = row.updated_at;
+        let mut execution = Execution {
             row,
             fence,
             seen: 0,
-            records: vec![new.record],
+            records: new.records,
             first: batch,
             last: batch,
             inbox: Vec::new(),
             gates: Vec::new(),
         };
+        new.gates.iter().for_each(|change| execution.change_gate(change, opened_at));
         tables.executions.insert(new.id, execution);
         Ok(Created::New { fence })
     }
@@ -120,6 +111,10 @@ impl EventStore for Memory {
         }
         execution.admits(append)?;
         execution.apply(append, content);
+        for item in &append.posts {
+            // What the inbox does not take is dropped: that is the contract.
+            let _ = tables.post(item.clone());
+        }
         Ok(())
     }
 
@@ -205,20 +200,7 @@ impl LeaseStore for Memory {
 #[async_trait]
 impl Inbox for Memory {
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
-        let mut tables = self.tables();
-        let id = tables.inbox + 1;
-        let execution = tables.of(&item.execution)?;
-        let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
-        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
-            return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
-        }
-        if execution.row.status.is_terminal() {
-            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
-        }
-        let NewItem { key, kind, payload, at, .. } = item;
-        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
-        tables.inbox = id;
-        Ok(Posted::Accepted(id))
+        self.tables().post(item)
     }
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
@@ -246,6 +228,22 @@ impl GateIndex for Memory {
 impl Tables {
     fn of(&mut self, id: &ExecutionId) -> Result<&mut Execution, StoreError> {
         self.executions.get_mut(id).ok_or_else(|| StoreError::Unknown(id.clone()))
+    }
+
+    fn post(&mut self, item: NewItem) -> Result<Posted, StoreError> {
+        let id = self.inbox + 1;
+        let execution = self.of(&item.execution)?;
+        let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
+        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
+            return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
+        }
+        if execution.row.status.is_terminal() {
+            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
+        }
+        let NewItem { key, kind, payload, at, .. } = item;
+        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
+        self.inbox = id;
+        Ok(Posted::Accepted(id))
     }
 }
 

@@ -102,7 +102,8 @@ async fn own(store: Sqlite, n: usize) -> Vec<f64> {
     let id: loom_runtime::ExecutionId = format!("execution-{n}").parse().unwrap();
     let claim = Some(("worker".into(), at));
     let (batch, flow) = (Digest::of(id.as_str().as_bytes()), "flow".into());
-    let new = NewExecution { id: id.clone(), flow, input, record: record(0), batch, claim };
+    let (records, gates) = (vec![record(0)], Vec::new());
+    let new = NewExecution { id: id.clone(), flow, input, records, gates, batch, claim };
     let Created::New { fence } = store.create(new).await.unwrap() else { panic!("a fresh file") };
     let (mut waits, started) = (Vec::new(), Instant::now());
     while started.elapsed() < ROUND {
@@ -117,6 +118,7 @@ async fn own(store: Sqlite, n: usize) -> Vec<f64> {
             progress: true,
             gates: Vec::new(),
             consumed: Vec::new(),
+            posts: Vec::new(),
             close: None,
         };
         let asked = Instant::now();

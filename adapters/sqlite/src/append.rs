@@ -5,12 +5,14 @@ use std::collections::HashMap;
 
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Status, Timestamp},
-    ports::{Append, Close, GateChange, GateState, InboxId, StoreError},
+    ports::{Append, Close, GateChange, InboxId, NewItem, Posted, StoreError},
 };
 use sqlx::Row;
 
 use crate::{
     claim::AT_ONCE,
+    gate,
+    post::Posts,
     row,
     script::{EventRow, Script, Transaction, integer},
     writer::Asked,
@@ -40,20 +42,13 @@ pub(crate) struct Transition {
     progress: bool,
     gates: Vec<GateChange>,
     consumed: Vec<InboxId>,
+    posts: Vec<NewItem>,
     close: Option<Close>,
 }
 
 impl Transition {
     pub(crate) fn new(append: &Append) -> Self {
-        let events = append.records.iter().map(|record| EventRow {
-            execution: 0,
-            sequence: integer(record.sequence),
-            kind: record.kind.as_str().into(),
-            at: record.at.as_micros(),
-            schema: record.schema.into(),
-            payload: record.payload.as_str().into(),
-            meta: record.meta.as_str().into(),
-        });
+        let events = append.records.iter().map(|record| EventRow::new(0, record));
         Self {
             execution: append.execution.clone(),
             expected_next: append.expected_next,
@@ -66,13 +61,14 @@ impl Transition {
             progress: append.progress,
             gates: append.gates.clone(),
             consumed: append.consumed.clone(),
+            posts: append.posts.clone(),
             close: append.close.clone(),
         }
     }
 
-    /// How many events it brings.
+    /// How many events and posts it brings.
     pub(crate) fn len(&self) -> usize {
-        self.events.len()
+        self.events.len() + self.posts.len()
     }
 }
 
@@ -100,9 +96,13 @@ pub(crate) async fn apply(
         return Ok(Vec::new());
     }
     let mut heads = heads(transaction, asked).await?;
+    let items = asked.iter().flat_map(|asked| &asked.question.posts).collect();
+    let mut posts = Posts::read(transaction, items).await?;
+    let mut post = 0;
     let mut verdicts = Vec::with_capacity(asked.len());
     let mut accepted = Vec::with_capacity(asked.len());
     for Asked { question: transition, .. } in asked {
+        let first = accepted.len();
         let verdict = match heads.get_mut(transition.execution.as_str()) {
             None => Err(StoreError::Unknown(transition.execution.clone())),
             Some(Err(corrupt)) => Err(corrupt.clone()),
@@ -114,6 +114,12 @@ pub(crate) async fn apply(
             }),
         };
         verdicts.push(verdict.map(drop));
+        for item in &transition.posts {
+            if first < accepted.len() {
+                deliver(&mut posts, post, item, &mut heads);
+            }
+            post += 1;
+        }
     }
     for (key, transition) in &accepted {
         for event in &transition.events {
@@ -121,11 +127,34 @@ pub(crate) async fn apply(
         }
     }
     let script = transaction.script();
-    write_gates(script, &accepted);
+    let changes = accepted.iter().map(|(key, transition)| gate::Changes {
+        execution: *key,
+        at: transition.at,
+        changes: &transition.gates,
+    });
+    gate::write(script, changes);
     write_consumed(script, &accepted);
     let changed: Vec<&Head> = heads.values().flatten().filter(|head| head.changed).collect();
     write_heads(script, &changed);
+    posts.write(script);
     Ok(verdicts)
+}
+
+/// One item of an accepted append, as of now: its execution may have closed in this group, or be about to.
+fn deliver(
+    posts: &mut Posts<'_>,
+    n: usize,
+    item: &NewItem,
+    heads: &mut HashMap<String, Result<Head, StoreError>>,
+) {
+    let target = heads.get_mut(item.execution.as_str()).and_then(|head| head.as_mut().ok());
+    let since = target.as_ref().and_then(|head| head.close.as_ref()).map(|close| close.status);
+    match (posts.judge(n, since), target) {
+        (Ok(Posted::Accepted(id)), Some(target)) => target.unconsumed.push(id),
+        (Ok(_) | Err(StoreError::Unknown(_) | StoreError::Terminal { .. }), _) => {}
+        // The sender must not suffer from the damage of another.
+        (Err(error), _) => tracing::error!(%error, "a post was dropped"),
+    }
 }
 
 async fn heads(
@@ -208,45 +237,6 @@ impl Head {
         }
         self.changed = true;
     }
-}
-
-/// Index changes, in order; runs of "abandon all", which every ending brings, become one statement.
-fn write_gates(script: &mut Script, accepted: &[(i64, &Transition)]) {
-    let mut ended: Vec<i64> = Vec::new();
-    let abandon = |script: &mut Script, ended: &mut Vec<i64>| {
-        if !ended.is_empty() {
-            script.sql(
-                "UPDATE gates SET state = 'abandoned' \
-                 WHERE state = 'open' AND execution IN (SELECT value FROM json_each(?));",
-            );
-            script.bind(serde_json::json!(std::mem::take(ended)).to_string());
-        }
-    };
-    for (key, transition) in accepted {
-        for change in &transition.gates {
-            match change {
-                GateChange::AbandonAll => ended.push(*key),
-                GateChange::Opened { frame, gate, schema, expires_at } => {
-                    abandon(script, &mut ended);
-                    script.sql(
-                        "INSERT INTO gates (execution, frame, gate, schema, opened_at, expires_at, state) \
-                         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (execution, frame) DO NOTHING;",
-                    );
-                    script.bind(*key).bind(frame.as_str()).bind(gate.as_str()).bind(schema.as_str());
-                    script.bind(transition.at.as_micros()).bind(expires_at.map(Timestamp::as_micros));
-                    script.bind(GateState::Open.name());
-                }
-                GateChange::Closed { frame, state } => {
-                    abandon(script, &mut ended);
-                    script.sql(
-                        "UPDATE gates SET state = ? WHERE execution = ? AND frame = ? AND state = 'open';",
-                    );
-                    script.bind(state.name()).bind(*key).bind(frame.as_str());
-                }
-            }
-        }
-    }
-    abandon(script, &mut ended);
 }
 
 /// The log holds the item from now on; its key stays, to be recognised.

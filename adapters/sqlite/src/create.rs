@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use loom_runtime::{
-    kernel::{ExecutionId, Status},
-    ports::{Created, ExecutionRow, Lease, NewExecution, StoreError},
+    kernel::Status,
+    ports::{Created, ExecutionRow, NewExecution, StoreError},
 };
 use sqlx::Row;
 
 use crate::{
-    row,
+    gate, row,
     script::{EventRow, Transaction, integer},
     writer::Asked,
 };
@@ -58,7 +58,7 @@ pub(crate) async fn apply(
             Some(found) => found.row.clone().map(|row| Created::Exists(Box::new(row))),
             None => {
                 key += 1;
-                let row = Ok(first_row(question.id.clone(), question));
+                let row = Ok(question.row());
                 let (batch, content) = (batch.to_vec(), content.to_vec());
                 taken.insert(question.id.as_str().into(), Taken { row, batch, content });
                 new.push((key, question));
@@ -68,23 +68,6 @@ pub(crate) async fn apply(
     }
     write(transaction, &new);
     Ok(verdicts)
-}
-
-fn first_row(id: ExecutionId, new: &NewExecution) -> ExecutionRow {
-    let lease =
-        new.claim.as_ref().map(|(worker, until)| Lease { worker: worker.clone(), fence: 1, until: *until });
-    ExecutionRow {
-        id,
-        flow: new.flow.clone(),
-        input: new.input,
-        status: Status::Running,
-        next: 1,
-        created_at: new.record.at,
-        updated_at: new.record.at,
-        wake_at: None,
-        lease,
-        takeovers: 0,
-    }
 }
 
 fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
@@ -99,25 +82,23 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
     script.rows(new.len(), 18).sql(";");
     for (key, new) in new {
         let (batch, content) = (new.batch.bytes().to_vec(), new.content().bytes().to_vec());
+        let ExecutionRow { next, created_at, updated_at, .. } = new.row();
         let (worker, until) = new.claim.clone().unzip();
         let until = until.map(|until| until.as_micros());
         script.bind(*key).bind(new.id.as_str()).bind(new.flow.as_str()).bind(new.input.to_string());
-        script.bind(Status::Running.name()).bind(1_i64);
-        script.bind(new.record.at.as_micros()).bind(new.record.at.as_micros());
+        script.bind(Status::Running.name()).bind(integer(next));
+        script.bind(created_at.as_micros()).bind(updated_at.as_micros());
         script.bind(worker).bind(until).bind(i64::from(until.is_some())).bind(0_i64).bind(0_i64);
         script.bind(crate::claim::due_of_lease(until));
         script.bind(batch.clone()).bind(content.clone()).bind(batch).bind(content);
     }
+    let changes = new.iter().map(|(key, new)| gate::Changes {
+        execution: *key,
+        at: new.row().updated_at,
+        changes: &new.gates,
+    });
+    gate::write(script, changes);
     for (key, new) in new {
-        let record = &new.record;
-        transaction.event(EventRow {
-            execution: *key,
-            sequence: integer(record.sequence),
-            kind: record.kind.as_str().into(),
-            at: record.at.as_micros(),
-            schema: record.schema.into(),
-            payload: record.payload.as_str().into(),
-            meta: record.meta.as_str().into(),
-        });
+        new.records.iter().for_each(|record| transaction.event(EventRow::new(*key, record)));
     }
 }

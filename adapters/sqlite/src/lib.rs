@@ -19,6 +19,7 @@ mod append;
 mod claim;
 mod create;
 mod error;
+mod gate;
 mod open;
 mod post;
 mod read;

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use loom_runtime::kernel::Record;
 use sqlx::{
     Arguments, AssertSqlSafe, Encode, Executor, Sqlite, Type,
     sqlite::{SqliteArguments, SqliteConnection, SqliteRow},
 };
 
 /// Rows in one statement; 7 values each, far from SQLite's limit of 32,766.
-const ROWS_AT_ONCE: usize = 1_000;
+pub(crate) const ROWS_AT_ONCE: usize = 1_000;
 
 /// SQL and its values, in order.
 #[derive(Default)]
@@ -60,6 +61,21 @@ pub(crate) struct EventRow {
     pub(crate) schema: i64,
     pub(crate) payload: Arc<str>,
     pub(crate) meta: Arc<str>,
+}
+
+impl EventRow {
+    /// The event of a record.
+    pub(crate) fn new(execution: i64, record: &Record) -> Self {
+        Self {
+            execution,
+            sequence: integer(record.sequence),
+            kind: record.kind.as_str().into(),
+            at: record.at.as_micros(),
+            schema: record.schema.into(),
+            payload: record.payload.as_str().into(),
+            meta: record.meta.as_str().into(),
+        }
+    }
 }
 
 /// A write transaction. What it writes is collected, and crosses with the next question or with the commit.

@@ -182,7 +182,10 @@ impl Writer {
 impl Group {
     fn take(&mut self, request: Request) {
         match request {
-            Request::Create(asked) => self.creates.push(asked),
+            Request::Create(asked) => {
+                self.events += asked.question.records.len();
+                self.creates.push(asked);
+            }
             Request::Append(asked) => {
                 self.events += asked.question.len();
                 self.appends.push(asked);

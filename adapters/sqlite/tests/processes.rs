@@ -119,6 +119,7 @@ async fn contend(store: &Sqlite, me: &str) -> (Vec<String>, Vec<String>) {
                 progress: false,
                 gates: Vec::new(),
                 consumed: Vec::new(),
+                posts: Vec::new(),
                 close: None,
             };
             match store.append(&append).await {

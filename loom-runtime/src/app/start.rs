@@ -195,7 +195,15 @@ async fn start(
     let until = engine.lease_end();
     let claim = here.then(|| (engine.worker.clone(), until));
     let claimed = claim.is_some();
-    let new = NewExecution { id: id.clone(), flow: flow.into(), input: digest, record, batch, claim };
+    let new = NewExecution {
+        id: id.clone(),
+        flow: flow.into(),
+        input: digest,
+        records: vec![record],
+        gates: Vec::new(),
+        batch,
+        claim,
+    };
     match engine.store.create(new).await? {
         Created::New { fence } if claimed => {
             engine.drive(id.clone(), fence, until, Origin::Created(Box::new(envelope)))

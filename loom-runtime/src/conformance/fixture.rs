@@ -39,7 +39,8 @@ pub(super) fn new(name: &str) -> NewExecution {
         id: id(name),
         flow: "flow".into(),
         input: Digest::of(b"input"),
-        record: record(0, r#"{"start":true}"#),
+        records: vec![record(0, r#"{"start":true}"#)],
+        gates: Vec::new(),
         batch: batch(&format!("create {name}")),
         claim: Some(("w1".into(), LEASE)),
     }
@@ -48,7 +49,7 @@ pub(super) fn new(name: &str) -> NewExecution {
 /// The same without an owner, created at `created`.
 pub(super) fn unowned(name: &str, created: i64) -> NewExecution {
     let record = Record { at: at(created), ..record(0, "{}") };
-    NewExecution { record, claim: None, ..new(name) }
+    NewExecution { records: vec![record], claim: None, ..new(name) }
 }
 
 pub(super) fn item(name: &str, key: Option<&str>, payload: &str) -> NewItem {
@@ -115,9 +116,9 @@ impl Owner {
 
     /// Creates an execution, and owns it if it asks to be claimed.
     pub(super) async fn of(store: &Shared, new: NewExecution) -> Self {
-        let id = new.id.clone();
+        let (id, next) = (new.id.clone(), new.records.len() as u64);
         match store.create(new).await {
-            Ok(Created::New { fence }) => Self { store: store.clone(), id, fence, next: 1 },
+            Ok(Created::New { fence }) => Self { store: store.clone(), id, fence, next },
             other => panic!("`{id}` was not created: {other:?}"),
         }
     }
@@ -141,6 +142,7 @@ impl Owner {
             progress: false,
             gates: Vec::new(),
             consumed: Vec::new(),
+            posts: Vec::new(),
             close: None,
         }
     }

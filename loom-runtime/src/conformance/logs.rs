@@ -27,7 +27,7 @@ pub async fn a_new_execution_reads_back(store: Shared) {
         takeovers: 0,
     };
     assert_eq!(row(&store, "a").await, expected);
-    assert_eq!(log(&store, "a").await, [new("a").record]);
+    assert_eq!(log(&store, "a").await, new("a").records);
 }
 
 pub async fn an_execution_without_a_claim_has_no_owner(store: Shared) {

@@ -3,7 +3,7 @@
 
 use kernel::{Digest, Record, Timestamp};
 
-use super::{Append, GateChange, NewExecution};
+use super::{Append, GateChange, NewExecution, NewItem};
 
 impl Append {
     /// The digest of everything in this append but its batch id. A store keeps it beside the batch id:
@@ -14,28 +14,13 @@ impl Append {
         bytes.text(self.execution.as_str());
         bytes.number(self.expected_next);
         bytes.number(self.fence);
-        bytes.count(self.records.len());
-        self.records.iter().for_each(|record| bytes.record(record));
+        bytes.records(&self.records);
         bytes.instant(Some(self.at));
         bytes.number(self.progress.into());
-        bytes.count(self.gates.len());
-        for change in &self.gates {
-            match change {
-                GateChange::Opened { frame, gate, schema, expires_at } => {
-                    bytes.number(0);
-                    [frame.as_str(), gate, schema].into_iter().for_each(|text| bytes.text(text));
-                    bytes.instant(*expires_at);
-                }
-                GateChange::Closed { frame, state } => {
-                    bytes.number(1);
-                    bytes.text(frame.as_str());
-                    bytes.text(state.name());
-                }
-                GateChange::AbandonAll => bytes.number(2),
-            }
-        }
+        bytes.gates(&self.gates);
         bytes.count(self.consumed.len());
         self.consumed.iter().for_each(|id| bytes.number(*id));
+        bytes.posts(&self.posts);
         if let Some(close) = &self.close {
             bytes.text(close.status.name());
             bytes.instant(close.wake_at);
@@ -58,7 +43,8 @@ impl NewExecution {
         bytes.text(self.id.as_str());
         bytes.text(&self.flow);
         bytes.0.extend(self.input.bytes());
-        bytes.record(&self.record);
+        bytes.records(&self.records);
+        bytes.gates(&self.gates);
         if let Some((worker, _)) = &self.claim {
             bytes.text(worker);
         }
@@ -89,12 +75,46 @@ impl Bytes {
         self.0.extend(at.unwrap_or_default().as_micros().to_le_bytes());
     }
 
-    fn record(&mut self, record: &Record) {
-        self.number(record.sequence);
-        self.text(&record.kind);
-        self.instant(Some(record.at));
-        self.number(record.schema.into());
-        self.text(&record.payload);
-        self.text(&record.meta);
+    fn records(&mut self, records: &[Record]) {
+        self.count(records.len());
+        for record in records {
+            self.number(record.sequence);
+            self.text(&record.kind);
+            self.instant(Some(record.at));
+            self.number(record.schema.into());
+            self.text(&record.payload);
+            self.text(&record.meta);
+        }
+    }
+
+    fn posts(&mut self, posts: &[NewItem]) {
+        self.count(posts.len());
+        for item in posts {
+            self.text(item.execution.as_str());
+            self.0.push(item.key.is_some().into());
+            self.text(item.key.as_deref().unwrap_or_default());
+            self.text(&item.kind);
+            self.text(&item.payload);
+            self.instant(Some(item.at));
+        }
+    }
+
+    fn gates(&mut self, gates: &[GateChange]) {
+        self.count(gates.len());
+        for change in gates {
+            match change {
+                GateChange::Opened { frame, gate, schema, expires_at } => {
+                    self.number(0);
+                    [frame.as_str(), gate, schema].into_iter().for_each(|text| self.text(text));
+                    self.instant(*expires_at);
+                }
+                GateChange::Closed { frame, state } => {
+                    self.number(1);
+                    self.text(frame.as_str());
+                    self.text(state.name());
+                }
+                GateChange::AbandonAll => self.number(2),
+            }
+        }
     }
 }

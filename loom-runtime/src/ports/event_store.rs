@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
 
-use super::{GateChange, InboxId, Lease, WorkerId};
+use super::{GateChange, InboxId, Lease, NewItem, WorkerId};
 
 /// Names one attempted transition, so that a retry after a lost acknowledgement is recognised.
 pub type BatchId = Digest;
@@ -12,13 +12,14 @@ pub type BatchId = Digest;
 /// Logs and the rows that index them.
 #[async_trait]
 pub trait EventStore: Send + Sync {
-    /// Creates an execution with its first event, and leases it to `claim` if given. When the id is
-    /// taken nothing is written and the existing row comes back; a retry of the same batch with the same
-    /// content ([`NewExecution::content`]) answers [`Created::New`] again, with the fence of the first time.
+    /// Creates an execution with its first events and gates, and leases it to `claim` if given: all or
+    /// nothing. Its row is [`NewExecution::row`]. When the id is taken nothing is written and the existing row
+    /// comes back; a retry of the same batch with the same content ([`NewExecution::content`]) answers
+    /// [`Created::New`] again, with the fence of the first time.
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError>;
 
-    /// Appends one transition: events, gate index, inbox consumption and, when closing, status,
-    /// wake-up and release of the lease. All or nothing.
+    /// Appends one transition: events, gate index, inbox consumption, posts to others and, when closing,
+    /// status, wake-up and release of the lease. All or nothing.
     ///
     /// Checked in this order: the execution exists; `batch` is the last batch applied (then this is a
     /// success without effect, or [`StoreError::BatchReused`] if its content differs, see
@@ -42,7 +43,7 @@ pub trait EventStore: Send + Sync {
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError>;
 }
 
-/// A new execution and its first event.
+/// A new execution and its first events.
 #[derive(Clone, Debug)]
 pub struct NewExecution {
     /// The id.
@@ -51,12 +52,41 @@ pub struct NewExecution {
     pub flow: String,
     /// The digest of its input: what tells a repeated start from a conflicting one.
     pub input: Digest,
-    /// `EXECUTION_STARTED`, sequence 0.
-    pub record: Record,
+    /// The events that it begins with, dense from 0 and at least one: `EXECUTION_STARTED`, and in a fork
+    /// what was copied after it. That they are so is the caller's duty, not an error of the store.
+    pub records: Vec<Record>,
+    /// Changes to the gate index, in order; a gate of theirs was opened at the time of the last record.
+    pub gates: Vec<GateChange>,
     /// Recognises a retry.
     pub batch: BatchId,
     /// Who runs it at once, and until when its lease holds. Without one the next worker takes it.
     pub claim: Option<(WorkerId, Timestamp)>,
+}
+
+impl NewExecution {
+    /// The row of the new execution: running, created at the time of its first event, changed at that of
+    /// its last, and leased with fence 1 or not at all.
+    pub fn row(&self) -> ExecutionRow {
+        let dense = (0..).zip(&self.records).all(|(sequence, record): (u64, _)| sequence == record.sequence);
+        debug_assert!(dense && !self.records.is_empty(), "`{}` does not begin at 0", self.id);
+        let lease = |(worker, until): &(WorkerId, Timestamp)| Lease {
+            worker: worker.clone(),
+            fence: 1,
+            until: *until,
+        };
+        ExecutionRow {
+            id: self.id.clone(),
+            flow: self.flow.clone(),
+            input: self.input,
+            status: Status::Running,
+            next: self.records.len() as u64,
+            created_at: self.records.first().map_or(Timestamp::EPOCH, |record| record.at),
+            updated_at: self.records.last().map_or(Timestamp::EPOCH, |record| record.at),
+            wake_at: None,
+            lease: self.claim.as_ref().map(lease),
+            takeovers: 0,
+        }
+    }
 }
 
 /// The answer to [`EventStore::create`].
@@ -92,6 +122,11 @@ pub struct Append {
     pub gates: Vec<GateChange>,
     /// Inbox items that the log now holds.
     pub consumed: Vec<InboxId>,
+    /// Items for the inboxes of other executions, put there in this order and in this transaction, each
+    /// as [`Inbox::post`](super::Inbox::post) does after the rest of the append: with the next position, and
+    /// waking its execution. What `post` would not accept (the execution does not exist or has ended, the key was
+    /// used) is dropped without an error. An item for the execution itself finds it as this append leaves it.
+    pub posts: Vec<NewItem>,
     /// Set when the owner lets go: suspended, parked or ended.
     pub close: Option<Close>,
 }

@@ -65,7 +65,7 @@ impl GateState {
     }
 }
 
-/// A change of the index, part of an append.
+/// A change of the index, part of an append or a creation.
 #[derive(Clone, Debug)]
 pub enum GateChange {
     /// A gate was opened. A frame opens one gate in its life: a second time changes nothing.

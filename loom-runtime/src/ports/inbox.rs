@@ -1,6 +1,7 @@
 //! The port to inboxes: everything that comes to an execution from outside waits here, in order, until its
 //! owner moves it to the log.
-//! Not a queue between executions, and not a broker: an item belongs to one execution.
+//! Not a queue between executions, and not a broker: an item belongs to one execution. Executions post to each
+//! other with their appends ([`Append::posts`](super::Append::posts)).
 
 use async_trait::async_trait;
 use kernel::{ExecutionId, Timestamp};

@@ -34,6 +34,7 @@ pub(super) fn of(
         progress: batch.progress,
         gates,
         consumed: batch.consumed.clone(),
+        posts: Vec::new(),
         close,
     })
 }

@@ -184,7 +184,8 @@ impl Made {
             id: self.id.clone(),
             flow: started.flow.clone(),
             input: started.input.digest(),
-            record: first.clone(),
+            records: vec![first.clone()],
+            gates: Vec::new(),
             batch,
             claim: Some(("till-1".into(), NOON.plus(Duration::from_secs(5)))),
         });
@@ -208,6 +209,7 @@ impl Made {
                 progress: true,
                 gates: self.gates.clone(),
                 consumed: Vec::new(),
+                posts: Vec::new(),
                 close: status.map(|status| Close { status, wake_at, seen: 0 }),
             })
             .await
