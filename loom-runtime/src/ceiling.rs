@@ -81,7 +81,7 @@ impl Ceiling {
 }
 
 /// Whether one of the allowed classes covers `class`, which may be a prefix itself.
-const fn allows(allowed: &[&str], class: &str) -> bool {
+pub(crate) const fn allows(allowed: &[&str], class: &str) -> bool {
     let mut i = 0;
     while i < allowed.len() {
         if covers(allowed[i].as_bytes(), class.as_bytes()) {

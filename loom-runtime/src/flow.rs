@@ -8,7 +8,7 @@ use kernel::{Fault, ParkReport, Payload, machine::FlowReturn};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, failure};
+use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, context::Root, failure};
 
 /// A flow. `#[flow]` implements it on a type that has the function's name.
 pub trait Flow: Sized + 'static {
@@ -67,7 +67,8 @@ impl<T> PartCall<T> {
 
 /// Runs `F`: what `FlowDescriptor::run` points to.
 pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowReturn> {
-    Box::pin(async move {
+    let background = ctx.background();
+    let body = async move {
         let input: F::Input = match input.decode() {
             Ok(input) => input,
             Err(reason) => {
@@ -95,5 +96,6 @@ pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowRet
             },
         };
         ctx.limits().check_flow(F::DESCRIPTOR.name, returned)
-    })
+    };
+    Box::pin(Root::new(body, background))
 }

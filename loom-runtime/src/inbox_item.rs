@@ -2,7 +2,7 @@
 //! Not the events that it becomes: those are the machine's.
 
 use kernel::{
-    ExecutionId, FrameId, Payload, Timestamp,
+    ExecutionId, FrameId, Message, Outcome, Parent, Payload, Post, Timestamp, Told,
     machine::{Input, Verdict},
 };
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,17 @@ pub(crate) enum Item {
     Answer(Answer),
     Cancel(Cancel),
     Verdict(VerdictItem),
+    Message(Message),
+    Settled(Settled),
+    Watch(Parent),
     Retry,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
+    /// The run that is answered, by the sequence of its first event.
+    #[serde(default)]
+    pub(crate) run: u64,
     pub(crate) frame: FrameId,
     pub(crate) answer: Payload,
     pub(crate) by: String,
@@ -29,6 +35,17 @@ pub(crate) struct Answer {
 pub(crate) struct Cancel {
     pub(crate) reason: String,
     pub(crate) by: String,
+    /// Whether the flow is dropped even if it would tidy up.
+    #[serde(default)]
+    pub(crate) force: bool,
+}
+
+/// A child has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    pub(crate) frame: FrameId,
+    pub(crate) child: ExecutionId,
+    pub(crate) outcome: Outcome,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +64,23 @@ impl Item {
             Self::Answer(answer) => ("answer", serde_json::to_string(answer)),
             Self::Cancel(cancel) => ("cancel", serde_json::to_string(cancel)),
             Self::Verdict(verdict) => ("verdict", serde_json::to_string(verdict)),
+            Self::Message(message) => ("message", serde_json::to_string(message)),
+            Self::Settled(settled) => ("settled", serde_json::to_string(settled)),
+            Self::Watch(watcher) => ("watch", serde_json::to_string(watcher)),
             Self::Retry => ("retry", Ok("null".to_owned())),
         };
         let payload = payload.expect("plain structs are JSON");
         NewItem { execution: execution.clone(), key, kind: kind.into(), payload, at }
+    }
+
+    /// What another execution is told, as an item of its inbox.
+    pub(crate) fn posted(post: Post, at: Timestamp) -> NewItem {
+        let item = match post.told {
+            Told::Settled { frame, child, outcome } => Self::Settled(Settled { frame, child, outcome }),
+            Told::Cancel { reason, by } => Self::Cancel(Cancel { reason, by, force: false }),
+            Told::Message(message) => Self::Message(message),
+        };
+        item.into_new(&post.to, Some(post.key), at)
     }
 
     /// What the item is to the machine; `None` for an item of a newer build, which stays where it is.
@@ -58,13 +88,19 @@ impl Item {
         let id = item.id;
         Some(match item.kind.as_str() {
             "answer" => {
-                let Answer { frame, answer, by } = serde_json::from_str(&item.payload).ok()?;
-                Input::Answer { frame, answer, by, item: id }
+                let Answer { run, frame, answer, by } = serde_json::from_str(&item.payload).ok()?;
+                Input::Answer { run, frame, answer, by, item: id }
             }
             "cancel" => {
-                let Cancel { reason, by } = serde_json::from_str(&item.payload).ok()?;
-                Input::Cancel { reason, by, item: id }
+                let Cancel { reason, by, force } = serde_json::from_str(&item.payload).ok()?;
+                Input::Cancel { reason, by, force, item: id }
             }
+            "message" => Input::Message { message: serde_json::from_str(&item.payload).ok()?, item: id },
+            "settled" => {
+                let Settled { frame, child, outcome } = serde_json::from_str(&item.payload).ok()?;
+                Input::ChildSettled { frame, child, outcome, item: id }
+            }
+            "watch" => Input::Watch { by: serde_json::from_str(&item.payload).ok()?, item: id },
             "verdict" => {
                 let VerdictItem { frame, by, done, again, .. } = serde_json::from_str(&item.payload).ok()?;
                 let verdict = match (done, again) {

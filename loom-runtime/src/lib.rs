@@ -34,7 +34,10 @@ pub use app::{
     AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
     Pending, ProjectError, Said, Start, StartDynamic, StartError,
 };
-pub use context::{Ctx, Decide, PartRun, Run, Sleep, Suspend, Uuid};
+pub use context::{
+    Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,
+    Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
+};
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn, ResourceDescriptor,
     RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
@@ -43,7 +46,8 @@ pub use domain_event::{DomainEvent, EventDescriptor, EventError, UpcastError, re
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};
 pub use kernel::{
-    self, Delivery, EffectError, ExecutionId, FrameId, RetryClass, RetryPolicy, Status, Timestamp,
+    self, Cancelled, Delivery, EffectError, ExecutionId, FrameId, OnClose, RetryClass, RetryPolicy, Status,
+    Timestamp,
 };
 pub use limits::Limits;
 pub use memory::Memory;

@@ -3,18 +3,21 @@
 
 use kernel::{EffectError, Failed, Fault, ParkReport, Payload};
 
-/// Limits on sizes. All in bytes of canonical JSON.
+/// Limits on sizes, in bytes of canonical JSON, and on lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Of one input, output, answer, decision or domain event. 4 MiB unless set.
     pub payload: usize,
     /// Of one recorded failure. 16 KiB unless set.
     pub failure: usize,
+    /// How many events a run may have: beyond, the execution parks, and a warning is logged at four fifths. 100,000
+    /// unless set. A flow that lives long uses [`Ctx::continue_as_new`](crate::Ctx::continue_as_new).
+    pub history: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { payload: 4 << 20, failure: 16 << 10 }
+        Self { payload: 4 << 20, failure: 16 << 10, history: 100_000 }
     }
 }
 

@@ -61,11 +61,13 @@ pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
         execution: log[0].execution.clone(),
         generation: 1,
         code: started.code,
+        history: u64::MAX,
         alarm: Arc::new(|| {}), // asked for below
     };
-    let (run, file, limits) = (flow.run, flow.location.file, limits(flow.name, log));
+    let (run, limits) = (flow.run, limits(flow.name, log));
+    let known = Arc::new(registry.clone());
     let spawn = Box::new(move |cx, input| -> FlowFuture {
-        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, limits, file), input)))
+        Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, limits, flow, known.clone()), input)))
     });
     let mut machine = Machine::new(config, spawn);
     let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
@@ -83,7 +85,7 @@ pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
 
 /// The limits under which a log was written are not in it, except for the one that made the flow fail.
 fn limits(flow: &str, log: &[Envelope]) -> Limits {
-    let mut limits = Limits { payload: usize::MAX, failure: usize::MAX };
+    let mut limits = Limits { payload: usize::MAX, failure: usize::MAX, history: u64::MAX };
     if let Some(Event::ExecutionFailed(end)) = log.last().map(|last| &last.event)
         && let Some(EffectError::PayloadTooLarge { step, what, limit, .. }) = &end.failure.engine
         && step == flow

@@ -6,7 +6,10 @@ use std::{
     collections::HashMap,
     marker::PhantomData,
     ops::Deref,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -154,7 +157,15 @@ pub struct StepCx {
     attempt: u32,
     idempotency_key: Arc<str>,
     cancel: CancellationToken,
-    beat: Arc<watch::Sender<u64>>,
+    pulse: Arc<Pulse>,
+}
+
+/// What an attempt shows of itself while it runs.
+#[derive(Default)]
+struct Pulse {
+    beats: watch::Sender<u64>,
+    /// Set once the body has asked whether it is cancelled: then it is given time to tidy up.
+    heeds: AtomicBool,
 }
 
 impl StepCx {
@@ -179,19 +190,22 @@ impl StepCx {
         &self.idempotency_key
     }
 
-    /// Whether nobody waits for the outcome any more.
+    /// Whether nobody waits for the outcome any more. A body that has asked this, or awaits [`StepCx::cancelled`], has
+    /// five seconds to tidy up when that happens; any other is dropped at once, where it awaits something.
     pub fn is_cancelled(&self) -> bool {
+        self.pulse.heeds.store(true, Ordering::Relaxed);
         self.cancel.is_cancelled()
     }
 
-    /// Completes when nobody waits for the outcome any more.
+    /// Completes when nobody waits for the outcome any more; see [`StepCx::is_cancelled`].
     pub async fn cancelled(&self) {
+        self.pulse.heeds.store(true, Ordering::Relaxed);
         self.cancel.cancelled().await;
     }
 
     /// Says that the attempt is alive. A step with `heartbeat = "5s"` that is silent for longer is given up.
     pub fn heartbeat(&self) {
-        self.beat.send_modify(|beats| *beats += 1);
+        self.pulse.beats.send_modify(|beats| *beats += 1);
     }
 }
 
@@ -219,7 +233,7 @@ impl StepEnv {
             attempt: invoke.attempt,
             idempotency_key: invoke.idempotency_key.to_string().into(),
             cancel,
-            beat: Arc::new(watch::Sender::new(0)),
+            pulse: Arc::default(),
         };
         Self { step, cx, resources, limits }
     }
@@ -231,7 +245,7 @@ impl StepEnv {
             attempt: 1,
             idempotency_key: "undurable".into(),
             cancel: CancellationToken::new(),
-            beat: Arc::new(watch::Sender::new(0)),
+            pulse: Arc::default(),
         };
         Self { step, cx, resources, limits: Limits::default() }
     }
@@ -250,9 +264,17 @@ impl StepEnv {
         self.cx.clone()
     }
 
+    /// Completes when the attempt is cancelled: at once, or after `grace` when the body has asked for its cancellation.
+    pub(crate) async fn given_up(&self, grace: Duration) {
+        self.cx.cancel.cancelled().await;
+        if self.cx.pulse.heeds.load(Ordering::Relaxed) {
+            tokio::time::sleep(grace).await;
+        }
+    }
+
     /// Completes when the attempt has been silent for `window`.
     pub(crate) async fn silence(&self, window: Duration) {
-        let mut beats = self.cx.beat.subscribe();
+        let mut beats = self.cx.pulse.beats.subscribe();
         while let Ok(Ok(())) = tokio::time::timeout(window, beats.changed()).await {}
     }
 }

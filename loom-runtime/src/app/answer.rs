@@ -150,8 +150,10 @@ impl App {
         };
         fits(&schema, &answer).map_err(|reason| AnswerError::Invalid { reason })?;
         self.engine.limits.check_given(&answer).map_err(|reason| AnswerError::Invalid { reason })?;
-        let item = Item::Answer(Answer { frame: frame.clone(), answer, by: by.into() });
-        let key = format!("gate:{frame}");
+        let run = row.base;
+        let item = Item::Answer(Answer { run, frame: frame.clone(), answer, by: by.into() });
+        // An answer is given once in a run.
+        let key = if run == 0 { format!("gate:{frame}") } else { format!("gate:{run}:{frame}") };
         match self.post(execution, item, Some(key)).await {
             Ok(Posted::Accepted(_) | Posted::Duplicate { same: true }) => Ok(()),
             Ok(Posted::Duplicate { same: false }) => Err(AnswerError::AlreadyAnswered(gate.clone())),
@@ -159,13 +161,34 @@ impl App {
         }
     }
 
-    /// Cancels an execution: its flow is dropped, what runs is told to stop. A second cancel is no error.
+    /// Cancels an execution: what runs is told to stop, and its children are cancelled. A flow that waits for
+    /// [`Ctx::cancelled`](crate::Ctx::cancelled) is told, and may tidy up; any other is dropped. A second cancel is no
+    /// error, and changes nothing.
     ///
     /// # Errors
     /// The execution is unknown or has ended otherwise, or the store fails.
     pub async fn cancel(&self, execution: &ExecutionId, reason: &str, by: &str) -> Result<(), ControlError> {
-        let item = Item::Cancel(Cancel { reason: reason.into(), by: by.into() });
-        match self.post(execution, item, Some("cancel".into())).await {
+        self.stop(execution, reason, by, false).await
+    }
+
+    /// Cancels an execution and drops its flow, even if it would tidy up, or is about to.
+    ///
+    /// # Errors
+    /// As for [`App::cancel`].
+    pub async fn kill(&self, execution: &ExecutionId, reason: &str, by: &str) -> Result<(), ControlError> {
+        self.stop(execution, reason, by, true).await
+    }
+
+    async fn stop(
+        &self,
+        execution: &ExecutionId,
+        reason: &str,
+        by: &str,
+        force: bool,
+    ) -> Result<(), ControlError> {
+        let item = Item::Cancel(Cancel { reason: reason.into(), by: by.into(), force });
+        let key = if force { "kill" } else { "cancel" };
+        match self.post(execution, item, Some(key.into())).await {
             Ok(_) | Err(StoreError::Terminal { status: Status::Cancelled, .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -226,7 +249,7 @@ impl App {
         Ok(())
     }
 
-    async fn post(
+    pub(super) async fn post(
         &self,
         execution: &ExecutionId,
         item: Item,
@@ -240,7 +263,7 @@ impl App {
 }
 
 /// Whether a value fits a JSON Schema; if not, what is wrong and where.
-pub(super) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), String> {
+pub(crate) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), String> {
     let validator =
         jsonschema::validator_for(schema).map_err(|e| format!("the schema itself is invalid: {e}"))?;
     let value: serde_json::Value = value.decode().map_err(|e| e.0)?;

@@ -14,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use kernel::{Envelope, ExecutionId, State};
 
+pub(crate) use answer::fits;
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub use builder::{AppBuilder, BuildError};
 pub use handle::{ExecutionError, Handle};

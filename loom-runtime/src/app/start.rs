@@ -7,13 +7,13 @@ use std::{
     pin::Pin,
 };
 
-use kernel::{Digest, Envelope, Event, ExecutionId, InvalidId, InvalidPayload, Meta, Payload, Started};
+use kernel::{ExecutionId, InvalidId, InvalidPayload, Payload};
 
 use super::{App, Handle};
 use crate::{
     Flow, FlowCall,
-    ports::{Created, NewExecution, StoreError},
-    worker::Origin,
+    ports::StoreError,
+    worker::{Birth, Place},
 };
 
 /// Why an execution was not started.
@@ -70,17 +70,6 @@ pub struct StartDynamic {
     input: Payload,
     id: Option<String>,
     place: Place,
-}
-
-/// Where a new execution runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Here, by a worker that takes up whatever else is due.
-    Worker,
-    /// Here, by itself.
-    Alone,
-    /// Wherever a worker finds it.
-    Elsewhere,
 }
 
 impl App {
@@ -170,52 +159,18 @@ async fn start(
         let known = engine.registry.flows().map(|flow| flow.name).collect::<Vec<_>>().join(", ");
         return Err(StartError::UnknownFlow { flow: flow.into(), known });
     }
-    let fresh = uuid::Uuid::now_v7();
     engine.limits.check_given(&input).map_err(|reason| StartError::Input { flow: flow.into(), reason })?;
-    let id: ExecutionId = id.unwrap_or_else(|| fresh.to_string()).parse()?;
-    match place {
-        Place::Worker => engine.boot(),
-        Place::Alone => engine.beat(),
-        Place::Elsewhere => {}
-    }
+    let id: ExecutionId = id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()).parse()?;
     let digest = input.digest();
-    let started = Started {
-        flow: flow.into(),
-        input,
-        code: engine.code(flow),
-        // Two starts of one id may race: the one that is recorded gives the seed.
-        seed: Digest::of_parts(&[id.as_str().as_bytes(), fresh.as_bytes()]),
-        flags: Vec::new(),
-    };
-    let (at, event) = (engine.clock.now(), Event::ExecutionStarted(started));
-    let envelope = Envelope { execution: id.clone(), sequence: 0, at, event, meta: Meta::default() };
-    let record = envelope.encode().map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
-    let batch = Digest::of(fresh.as_bytes());
-    let here = place != Place::Elsewhere && engine.has_room();
-    let until = engine.lease_end();
-    let claim = here.then(|| (engine.worker.clone(), until));
-    let claimed = claim.is_some();
-    let new = NewExecution {
-        id: id.clone(),
-        flow: flow.into(),
-        input: digest,
-        records: vec![record],
-        gates: Vec::new(),
-        batch,
-        claim,
-    };
-    match engine.store.create(new).await? {
-        Created::New { fence } if claimed => {
-            engine.drive(id.clone(), fence, until, Origin::Created(Box::new(envelope)))
-        }
-        Created::New { .. } => engine.poke(),
-        Created::Exists(row) if row.flow != flow => {
+    let birth = Birth { id: id.clone(), flow: flow.into(), input, parent: None, place };
+    match engine.create(birth).await? {
+        Some(row) if row.flow != flow => {
             return Err(StartError::Conflict { id, flow: row.flow, what: "another flow" });
         }
-        Created::Exists(row) if row.input != digest => {
+        Some(row) if row.input != digest => {
             return Err(StartError::Conflict { id, flow: row.flow, what: "another input" });
         }
-        Created::Exists(_) => {}
+        Some(_) | None => {}
     }
     Ok(id)
 }

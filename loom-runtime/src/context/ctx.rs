@@ -1,17 +1,20 @@
 //! The handle through which a flow does everything that lasts.
 //! Not available inside a step: a step is one unit, and has a [`crate::StepCx`].
 
-use std::{fmt, future::Future, time::Duration};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use kernel::{
-    ExecutionId, FrameId, ParkReport, Payload, SourceLine, Timestamp,
+    ExecutionId, Fault, FrameId, ParkReport, Payload, SourceLine, Timestamp,
     machine::{Cx, Due, FlowReturn},
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Decide, PartRun, Run, Sleep, Suspend, place::Place};
-use crate::{DomainEvent, Limits, PartCall, Site, Step, StepCall};
+use super::{
+    Cancellation, ChildCall, Decide, Execute, Parallel, PartRun, Receive, Run, Scope, Sleep, Spawn, Suspend,
+    Timeout, background::Background, place::Place,
+};
+use crate::{DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, PartCall, Registry, Site, Step, StepCall};
 
 /// A flow's context. Cheap to clone.
 ///
@@ -21,14 +24,27 @@ use crate::{DomainEvent, Limits, PartCall, Site, Step, StepCall};
 pub struct Ctx {
     cx: Cx,
     limits: Limits,
-    file: &'static str,
+    program: Arc<Program>,
     prefix: Option<FrameId>,
     site: Option<(&'static Site, Vec<u64>)>,
 }
 
+/// What one run of a flow is a run of, and what it has in the background.
+pub(crate) struct Program {
+    pub(crate) flow: &'static FlowDescriptor,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) background: Arc<Background>,
+}
+
 impl Ctx {
-    pub(crate) fn new(cx: Cx, limits: Limits, file: &'static str) -> Self {
-        Self { cx, limits, file, prefix: None, site: None }
+    pub(crate) fn new(
+        cx: Cx,
+        limits: Limits,
+        flow: &'static FlowDescriptor,
+        registry: Arc<Registry>,
+    ) -> Self {
+        let program = Arc::new(Program { flow, registry, background: Arc::default() });
+        Self { cx, limits, program, prefix: None, site: None }
     }
 
     /// Runs a step once and records how it ended: the value has the type that `call.await` would have.
@@ -53,6 +69,123 @@ impl Ctx {
             place.set_id(gate);
         }
         Suspend::new(self.cx.clone(), place, gate)
+    }
+
+    /// Waits for the next message on a topic: `ctx.receive::<Job>("jobs")`. See [`Receive`].
+    pub fn receive<T: DeserializeOwned + JsonSchema>(&self, topic: &'static str) -> Receive<T> {
+        let mut place = self.place();
+        if self.site.is_none() {
+            place.set_id(topic);
+        }
+        Receive::new(self.cx.clone(), place, topic)
+    }
+
+    /// Sends a message to another execution, once. It leaves with the events that led to it, in one transaction; one
+    /// that does not exist, or has ended, does not get it.
+    pub fn send<T: Serialize + ?Sized>(&self, to: &ExecutionId, topic: &str, message: &T) {
+        let place = self.place();
+        let body = match Payload::encode(message) {
+            Ok(body) => body,
+            Err(reason) => {
+                let message = format!("a message on `{topic}` cannot be written as JSON: {reason}");
+                return self.cx.raise(ParkReport::new(Fault::Unserializable, message));
+            }
+        };
+        if let Err(report) = self.limits.check_record(&format!("a message on `{topic}`"), &body) {
+            return self.cx.raise(report);
+        }
+        self.cx.send(&place.frame_or("send"), place.line(), to.clone(), topic, body);
+    }
+
+    /// Runs another flow as a child execution, and waits for what it returns. See [`ChildCall`].
+    pub fn call<F: Flow>(&self, call: FlowCall<F>) -> ChildCall<F> {
+        let background = self.program.background.clone();
+        ChildCall::new(self.cx.clone(), background, self.place(), self.limits, &call.input)
+    }
+
+    /// Starts another flow as a child execution, and gives its handle: `ctx.spawn(audit(order)).await`. See [`Spawn`].
+    pub fn spawn<F: Flow>(&self, call: FlowCall<F>) -> Spawn<F> {
+        Spawn(Some(self.call(call)))
+    }
+
+    /// Runs branches at once. See [`Parallel`].
+    ///
+    /// ```ignore
+    /// let checks = hosts.iter().map(|host| ctx.run(probe(host.clone())).key(host));
+    /// let reports = ctx.parallel(checks).limit(8).fail_fast().await?;
+    /// ```
+    pub fn parallel<B: Future>(&self, branches: impl IntoIterator<Item = B>) -> Parallel<B> {
+        Parallel::new(branches)
+    }
+
+    /// Branches of different kinds, added one by one. See [`Scope`].
+    pub fn scope<T: 'static, E: 'static>(&self) -> Scope<T, E> {
+        Scope::new(self.program.background.clone())
+    }
+
+    /// Puts a limit on a wait, whatever it is for. See [`Timeout`].
+    pub fn timeout<F: Future>(&self, limit: Duration, future: F) -> Timeout<F> {
+        let mut place = self.place();
+        if self.site.is_none() {
+            place.set_id("timeout");
+        }
+        Timeout::new(limit, Sleep::new(self.cx.clone(), place, Due::After(limit)), future)
+    }
+
+    /// Runs a registered step that is chosen by its name, with JSON as input. See [`Execute`].
+    pub fn execute(&self, name: &'static str, step: impl Into<String>, input: Payload) -> Execute {
+        let mut place = self.place();
+        if self.site.is_none() {
+            place.set_id(name);
+        }
+        let program = (self.program.registry.clone(), self.program.flow.effects);
+        Execute::new(self.cx.clone(), place, self.limits, program, step.into(), input)
+    }
+
+    /// Completes when somebody cancels the execution. See [`Cancellation`].
+    pub fn cancelled(&self) -> Cancellation {
+        Cancellation(self.cx.cancellation(self.place().line()))
+    }
+
+    /// Ends this run, and begins the next one with this call's input: the log goes on, what came before is not
+    /// replayed any more, and messages that nobody took wait for the new run. Everything that runs is stopped, as at
+    /// the flow's end. Never returns: `return ctx.continue_as_new(poll(cursor)).await`.
+    pub async fn continue_as_new<F: Flow, T>(&self, call: FlowCall<F>) -> T {
+        let (own, next) = (self.program.flow.name, F::DESCRIPTOR.name);
+        match Payload::encode(&call.input) {
+            _ if own != next => {
+                let message = format!("flow `{own}` continues as `{next}`: it can only continue as itself");
+                self.cx.raise(ParkReport::new(Fault::MissingFlow, message));
+            }
+            Err(reason) => {
+                let message =
+                    format!("the input of the next run of `{own}` cannot be written as JSON: {reason}");
+                self.cx.raise(ParkReport::new(Fault::Unserializable, message));
+            }
+            Ok(input) => match self.limits.check_record("the input of the next run", &input) {
+                Ok(()) => self.cx.continue_as_new(input),
+                Err(report) => self.cx.raise(report),
+            },
+        }
+        std::future::pending().await
+    }
+
+    /// How many events this run has, and how many it may have: the same on every replay.
+    ///
+    /// ```ignore
+    /// let (events, most) = ctx.history();
+    /// if events > most / 2 { return ctx.continue_as_new(poll(cursor)).await; }
+    /// ```
+    pub fn history(&self) -> (u64, u64) {
+        (self.cx.events(), self.limits.history)
+    }
+
+    /// Whether the flow takes a changed path here: `if ctx.changed("new-tax") { new } else { old }`. New executions do.
+    /// One that was past this place before the change was deployed keeps to the old path; what it takes is recorded.
+    pub fn changed(&self, name: &'static str) -> bool {
+        let mut place = self.place();
+        place.set_id(name);
+        self.cx.changed(&place.frame_or(name), place.line())
     }
 
     /// Waits, durably. The instant is fixed when the call is first recorded.
@@ -86,7 +219,7 @@ impl Ctx {
             Ok(data) => data,
             Err(reason) => {
                 let message = format!("domain event `{}` cannot be written as JSON: {reason}", E::NAME);
-                return self.cx.raise(ParkReport::new(kernel::Fault::Unserializable, message));
+                return self.cx.raise(ParkReport::new(Fault::Unserializable, message));
             }
         };
         if let Err(report) = self.limits.check_record(&format!("domain event `{}`", E::NAME), &data) {
@@ -128,11 +261,15 @@ impl Ctx {
 
     fn place(&self) -> Place {
         let site = self.site.as_ref().map(|(site, levels)| (*site, levels.as_slice()));
-        Place::new(self.prefix.clone(), site, self.file)
+        Place::new(self.prefix.clone(), site, self.program.flow.location.file)
     }
 
     pub(super) fn within(&self, prefix: FrameId) -> Self {
         Self { prefix: Some(prefix), site: None, ..self.clone() }
+    }
+
+    pub(crate) fn background(&self) -> Arc<Background> {
+        self.program.background.clone()
     }
 
     pub(super) fn cx(&self) -> &Cx {
@@ -155,7 +292,7 @@ impl Ctx {
     /// Notes the line of an `.await`: `#[flow]` puts it in.
     #[doc(hidden)]
     pub fn __near(&self, line: u32) {
-        self.cx.near(SourceLine { file: self.file.into(), line });
+        self.cx.near(SourceLine { file: self.program.flow.location.file.into(), line });
     }
 }
 
@@ -227,7 +364,7 @@ pub(super) fn decoded<T: DeserializeOwned>(
         Err(reason) => {
             let ty = std::any::type_name::<T>();
             let message = format!("{what} no longer reads as {ty}: {reason}");
-            let report = ParkReport { frame, ..ParkReport::new(kernel::Fault::Undecodable, message) };
+            let report = ParkReport { frame, ..ParkReport::new(Fault::Undecodable, message) };
             cx.raise(report);
             None
         }

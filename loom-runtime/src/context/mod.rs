@@ -1,17 +1,31 @@
 //! What a flow sees: [`Ctx`] and the durable futures that its calls return.
 //! Nothing happens here: a call becomes a request to the machine when it is first polled.
 
+mod background;
+mod cancelled;
+mod child;
 mod ctx;
 mod decide;
+mod execute;
+mod parallel;
 mod part;
 mod place;
+mod receive;
 mod run;
 mod sleep;
 mod suspend;
+mod timeout;
 
+pub(crate) use background::Root;
+pub use cancelled::Cancellation;
+pub use child::{Child, ChildCall, Spawn};
 pub use ctx::{Ctx, Uuid};
 pub use decide::Decide;
+pub use execute::Execute;
+pub use parallel::{Drain, FailFast, Failures, Parallel, Scope};
 pub use part::PartRun;
+pub use receive::{Receive, ReceiveUpdate, Update};
 pub use run::Run;
 pub use sleep::Sleep;
 pub use suspend::Suspend;
+pub use timeout::Timeout;

@@ -28,6 +28,7 @@ pub struct Run<S: Step> {
     place: Place,
     limits: Limits,
     timeout: Option<Duration>,
+    detached: bool,
     stage: Stage<Result<Payload, kernel::InvalidPayload>>,
     step: PhantomData<fn() -> S>,
 }
@@ -37,12 +38,19 @@ placed!(Run<S: Step>);
 impl<S: Step> Run<S> {
     pub(super) fn new(cx: Cx, place: Place, limits: Limits, input: S::Input) -> Self {
         let stage = Stage::Inert(Payload::encode(&input));
-        Self { cx, place, limits, timeout: None, stage, step: PhantomData }
+        Self { cx, place, limits, timeout: None, detached: false, stage, step: PhantomData }
     }
 
     /// Allows a second call with this id: it gets the first one's outcome, whatever its input.
     pub fn memo(mut self) -> Self {
         self.place.set_memo();
+        self
+    }
+
+    /// Lets the step run on when the flow drops the call, or ends: then nobody waits for its end, and it is not in the
+    /// log. Without this it is stopped, and the execution ends after it.
+    pub fn detached(mut self) -> Self {
+        self.detached = true;
         self
     }
 
@@ -57,7 +65,7 @@ impl<S: Step> Future for Run<S> {
     type Output = Result<S::Output, S::Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, limits, timeout, stage, .. } = &mut *self;
+        let Self { cx, place, limits, timeout, detached, stage, .. } = &mut *self;
         let step = S::DESCRIPTOR;
         let settled = stage.poll(context, |input| {
             let input = match input {
@@ -73,8 +81,8 @@ impl<S: Step> Future for Run<S> {
                 }
             };
             let refuse = limits.refuse_input(step.name, &input);
-            let (delivery, retry, timeout) = (step.delivery, step.retry, *timeout);
-            let op = Op::Step { step: step.name.into(), input, delivery, retry, timeout, refuse };
+            let (delivery, retry, timeout, detached) = (step.delivery, step.retry, *timeout, *detached);
+            let op = Op::Step { step: step.name.into(), input, delivery, retry, timeout, refuse, detached };
             place.call(cx, step.name, op)
         });
         let frame = || place.frame();

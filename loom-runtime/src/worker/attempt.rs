@@ -8,6 +8,9 @@ use kernel::{EffectError, Payload, machine::AttemptEnd, panic_text};
 
 use crate::{StepDescriptor, step::StepEnv};
 
+/// How long a step that asked for its cancellation may go on after it.
+pub(super) const TIDYING: Duration = Duration::from_secs(5);
+
 pub(super) async fn run(
     step: &'static StepDescriptor,
     input: Payload,
@@ -19,6 +22,7 @@ pub(super) async fn run(
         tokio::select! {
             biased;
             ended = (step.invoke)(input, env.clone()) => ended,
+            () = env.given_up(TIDYING) => AttemptEnd::Stopped(EffectError::Cancelled),
             limit = over(timeout) => AttemptEnd::Stopped(timed_out(limit)),
             window = silent(step.heartbeat, &env) => AttemptEnd::Stopped(timed_out(window)),
         }

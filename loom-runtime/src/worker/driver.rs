@@ -2,14 +2,14 @@
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
 use kernel::{
-    Batch, Cancelled, Delivery, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, ParkReport,
-    Status,
+    Batch, Cancelled, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
+    ParkReport, StartChild, Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
 use tokio::{
@@ -20,7 +20,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    attempt,
+    attempt::{self, TIDYING},
     engine::Engine,
     locals::{Lease, Local, Progress},
     transition,
@@ -31,9 +31,6 @@ use crate::{
     ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp},
     step::StepEnv,
 };
-
-/// How long a step may go on after it was told to stop.
-const TIDYING: Duration = Duration::from_secs(5);
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
@@ -101,6 +98,8 @@ pub(super) struct Driver {
     told: mpsc::UnboundedReceiver<Nudge>,
     publish: watch::Sender<Progress>,
     running: HashMap<FrameId, Running>,
+    /// Attempts that were told to stop, and when their end is taken for granted.
+    leaving: VecDeque<(Instant, FrameId, u32)>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
     lease: Lease,
     /// The newest inbox item that was read.
@@ -120,8 +119,22 @@ impl Driver {
     ) -> Self {
         let (fence, nudges, lease) = (local.fence, local.nudges.clone(), local.lease.clone());
         let (running, ended) = (HashMap::new(), mpsc::unbounded_channel());
-        let (seen, lagging, drain) = (0, None, None);
-        Self { engine, execution, fence, nudges, told, publish, running, ended, lease, seen, lagging, drain }
+        let (leaving, seen, lagging, drain) = (VecDeque::new(), 0, None, None);
+        Self {
+            engine,
+            execution,
+            fence,
+            nudges,
+            told,
+            publish,
+            running,
+            leaving,
+            ended,
+            lease,
+            seen,
+            lagging,
+            drain,
+        }
     }
 
     /// Runs until the execution lets go, or this is no longer its owner. Answers whether the execution has ended.
@@ -178,7 +191,7 @@ impl Driver {
         let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
         loop {
             for waiting in self.pending().await? {
-                if let (Some(Input::Cancel { reason, by, item }), Some(closing)) =
+                if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
                     (Item::read(&waiting), batch.events.last_mut())
                 {
                     closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
@@ -193,12 +206,12 @@ impl Driver {
 
     /// A machine that has seen the log and is live; or where and why it cannot be had.
     async fn revive(&mut self, origin: Origin) -> Result<Result<Machine, (u64, ParkReport)>, Gone> {
-        let (flow, next, reason, first) = match origin {
+        let (flow, base, next, reason, first) = match origin {
             Origin::Created(first) => {
                 let Event::ExecutionStarted(started) = &first.event else {
                     return Err(Gone::Lost("created without a start".into()));
                 };
-                (started.flow.clone(), 1, String::new(), Some(first))
+                (started.flow.clone(), 0, 1, String::new(), Some(first))
             }
             Origin::Claimed(claim) => {
                 let limit = self.engine.options.takeovers;
@@ -213,19 +226,20 @@ impl Driver {
                     TakeUp::Woken => "woken",
                     TakeUp::Retried => "retried",
                 };
-                (claim.row.flow.clone(), claim.row.next, reason.to_owned(), None)
+                (claim.row.flow.clone(), claim.row.base, claim.row.next, reason.to_owned(), None)
             }
         };
         let Some(descriptor) = self.engine.registry.flow(&flow) else {
             let message = format!("this program has no flow `{flow}`");
             return Ok(Err((next, ParkReport::new(Fault::MissingFlow, message))));
         };
-        let (limits, file, run) = (self.engine.limits, descriptor.location.file, descriptor.run);
-        let nudges = self.nudges.clone();
+        let (limits, run) = (self.engine.limits, descriptor.run);
+        let (nudges, registry) = (self.nudges.clone(), self.engine.registry.clone());
         let config = Config {
             execution: self.execution.clone(),
             generation: self.fence,
             code: self.engine.code(&flow),
+            history: limits.history,
             alarm: Arc::new(move || {
                 // Without a driver there is no flow that could be touched.
                 let _ = nudges.send(Nudge::Alarm);
@@ -233,13 +247,16 @@ impl Driver {
         };
         let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
             // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
-            Box::pin(tokio::task::unconstrained(run(Ctx::new(cx, limits, file), input)))
+            Box::pin(tokio::task::unconstrained(run(
+                Ctx::new(cx, limits, descriptor, registry.clone()),
+                input,
+            )))
         });
         let mut machine = Machine::new(config, spawn);
         match first {
             Some(first) => drop(self.offer(&mut machine, Input::Recorded(*first))),
             None => {
-                if let Err(report) = self.replay(&mut machine, next).await? {
+                if let Err(report) = self.replay(&mut machine, base, next).await? {
                     return Ok(Err((next, report)));
                 }
             }
@@ -249,8 +266,14 @@ impl Driver {
         Ok(Ok(machine))
     }
 
-    async fn replay(&mut self, machine: &mut Machine, next: u64) -> Result<Result<(), ParkReport>, Gone> {
-        let mut from = 0;
+    /// The log from the current run's first event on.
+    async fn replay(
+        &mut self,
+        machine: &mut Machine,
+        base: u64,
+        next: u64,
+    ) -> Result<Result<(), ParkReport>, Gone> {
+        let mut from = base;
         while from < next {
             let records = match self.engine.store.read(&self.execution, from, PAGE).await {
                 Ok(records) => records,
@@ -304,7 +327,11 @@ impl Driver {
                     if let Some(running) = self.running.get(&frame).filter(|r| r.attempt == attempt) {
                         running.cancel.cancel();
                     }
+                    // A body that blocks its thread cannot be dropped: it is not waited for either.
+                    let gone = Instant::now() + TIDYING + Duration::from_secs(1);
+                    self.leaving.push_back((gone, frame, attempt));
                 }
+                Command::StartChild(start) => self.start_child(machine, start).await?,
                 Command::Closed(status) => return Ok(Some(status)),
             }
         }
@@ -344,6 +371,21 @@ impl Driver {
         Ok(())
     }
 
+    async fn start_child(&mut self, machine: &mut Machine, start: StartChild) -> Result<(), Gone> {
+        loop {
+            match self.engine.start_child(&start).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(reason)) => {
+                    let (child, frame) = (start.child.to_string(), start.parent.frame);
+                    let error = EffectError::NotStarted { child, reason };
+                    self.offer(machine, Input::NotStarted { frame, error });
+                    return Ok(());
+                }
+                Err(error) => self.pause(&error).await?,
+            }
+        }
+    }
+
     /// The last look before an effect that must not happen twice: a lease that ran out unnoticed is renewed first.
     async fn secure_lease(&mut self) -> Result<(), Gone> {
         while self.engine.clock.now() >= self.lease.end() {
@@ -363,6 +405,7 @@ impl Driver {
         let lag = self.engine.options.lag;
         self.lagging = machine.lags().then(|| self.lagging.unwrap_or_else(Instant::now));
         let flush_at = self.lagging.map(|since| since + lag);
+        let gone_at = self.leaving.front().map(|(gone, ..)| *gone);
         tokio::select! {
             biased;
             Some(nudge) = self.told.recv() => self.heed(machine, nudge).await?,
@@ -376,6 +419,11 @@ impl Driver {
                 self.offer(machine, Input::Tick);
             }
             () = until(flush_at) => machine.flush(),
+            () = until(gone_at) => {
+                if let Some((_, frame, attempt)) = self.leaving.pop_front() {
+                    self.take_end(machine, (frame, attempt, AttemptEnd::Stopped(EffectError::Cancelled)));
+                }
+            }
             () = until(self.drain) => return Err(self.hand_back(machine).await?),
         }
         Ok(())
@@ -402,6 +450,7 @@ impl Driver {
         if self.running.get(&frame).is_some_and(|running| running.attempt == attempt) {
             self.running.remove(&frame);
         }
+        self.leaving.retain(|(_, left, nth)| (left, *nth) != (&frame, attempt));
         let offered = self.offer(machine, Input::Ended { frame: frame.clone(), attempt, end });
         if offered == Offered::Contradicts {
             tracing::error!(execution = %self.execution, %frame, attempt, "a second, different outcome was refused");
@@ -442,7 +491,10 @@ impl Driver {
         }
         loop {
             match self.engine.store.append(&append).await {
-                Ok(()) => return Ok(true),
+                Ok(()) => {
+                    append.posts.iter().for_each(|post| self.engine.told(&post.execution));
+                    return Ok(true);
+                }
                 Err(StoreError::InboxMoved(_)) => return Ok(false),
                 Err(error) => self.pause(&error).await?,
             }
@@ -476,6 +528,12 @@ impl Driver {
 
     fn publish_progress(&self, machine: &Machine, batch: &Batch) {
         let (state, next) = (machine.state(), batch.first + batch.events.len() as u64);
+        let (length, most) = (next - state.base.min(next), self.engine.limits.history);
+        let soon = most / 5 * 4;
+        if length >= soon && length - (batch.events.len() as u64) < soon {
+            let (execution, run) = (&self.execution, state.run);
+            tracing::warn!(%execution, run, length, limit = most, "the run gets long: let the flow continue as new");
+        }
         self.publish.send_modify(|progress| {
             progress.next = next;
             progress.outcome.clone_from(&state.outcome);

@@ -52,7 +52,7 @@ impl Drop for Seat {
 
 pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) resources: Resources,
     pub(crate) limits: Limits,
     pub(crate) options: WorkerOptions,
@@ -84,7 +84,7 @@ impl Engine {
         let program = code::of_program(&registry);
         Arc::new(Self {
             store,
-            registry,
+            registry: Arc::new(registry),
             resources,
             limits,
             options,
@@ -150,6 +150,19 @@ impl Engine {
         let told = self.local(execution).is_some_and(|local| local.tell(Nudge::Inbox));
         if !told {
             self.poke.notify_one();
+        }
+    }
+
+    /// An execution that this worker runs has told another something: where nobody else looks for it, it is taken up.
+    pub(super) fn told(self: &Arc<Self>, execution: &ExecutionId) {
+        self.arrived(execution);
+        if self.local(execution).is_none() && !self.booted.load(Ordering::Acquire) && self.has_room() {
+            let (engine, execution) = (self.clone(), execution.clone());
+            self.drivers.spawn(async move {
+                if let Err(error) = engine.claim(1, Some(execution.clone())).await {
+                    tracing::warn!(%execution, %error, "not taken up");
+                }
+            });
         }
     }
 

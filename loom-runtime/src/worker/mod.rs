@@ -2,13 +2,14 @@
 //! Not a scheduler of steps: each driver runs its own.
 
 mod attempt;
+mod birth;
 mod driver;
 mod engine;
 mod locals;
 mod transition;
 mod wakes;
 
-pub(crate) use driver::Origin;
+pub(crate) use birth::{Birth, Place};
 pub(crate) use engine::Engine;
 pub(crate) use locals::Progress;
 

@@ -7,7 +7,10 @@ use kernel::{
     Batch, Envelope, Event, ExecutionId, Frame, FrameId, FrameKind, InvalidPayload, Status, Timestamp,
 };
 
-use crate::ports::{Append, Close, GateChange, GateState, InboxId};
+use crate::{
+    inbox_item::Item,
+    ports::{Append, Close, GateChange, GateState, InboxId},
+};
 
 /// The transition. `frames` are those of the machine, `seen` is the newest inbox item that was read.
 pub(super) fn of(
@@ -19,8 +22,12 @@ pub(super) fn of(
     at: Timestamp,
 ) -> Result<Append, InvalidPayload> {
     let close = batch.events.last().filter(|_| batch.closes).map(|last| closing(&last.event, seen));
-    let mut gates: Vec<_> =
-        batch.events.iter().filter_map(|envelope| gate(&envelope.event, frames)).collect();
+    let begins = |envelope: &&Envelope| matches!(envelope.event, Event::ContinuedAsNew(_));
+    let run = batch.events.iter().find(begins).map(|envelope| envelope.sequence);
+    // A run begins with its first event: what is open is the earlier one's.
+    let mut gates: Vec<_> = run.map(|_| GateChange::AbandonAll).into_iter().collect();
+    let changes = batch.events.iter().filter_map(|envelope| gate(&envelope.event, frames));
+    gates.extend(changes);
     if close.as_ref().is_some_and(|close| close.status.is_terminal()) {
         gates.push(GateChange::AbandonAll);
     }
@@ -34,7 +41,8 @@ pub(super) fn of(
         progress: batch.progress,
         gates,
         consumed: batch.consumed.clone(),
-        posts: Vec::new(),
+        posts: batch.posts.iter().map(|post| Item::posted(post.clone(), at)).collect(),
+        run,
         close,
     })
 }
