@@ -102,6 +102,7 @@ impl EventStore for Memory {
     }
 
     async fn append(&self, append: &Append) -> Result<(), StoreError> {
+        debug_assert!(append.begins_own_run(), "`{}` begins a run elsewhere", append.execution);
         let content = append.content();
         let mut tables = self.tables();
         let execution = tables.of(&append.execution)?;
@@ -272,6 +273,7 @@ impl Execution {
     fn apply(&mut self, append: &Append, content: Digest) {
         self.records.extend(append.records.iter().cloned());
         self.last = (append.batch, content);
+        self.row.base = append.run.unwrap_or(self.row.base);
         for change in &append.gates {
             self.change_gate(change, append.at);
         }
@@ -292,6 +294,7 @@ impl Execution {
     }
 
     fn change_gate(&mut self, change: &GateChange, at: Timestamp) {
+        let run = self.row.base;
         let mut end = |which: Option<&FrameId>, state| {
             let open = self.gates.iter_mut().filter(|gate| gate.state == GateState::Open);
             open.filter(|gate| which.is_none_or(|frame| gate.frame == *frame))
@@ -299,9 +302,10 @@ impl Execution {
         };
         match change {
             GateChange::Opened { frame, gate, schema, expires_at } => {
-                if self.gates.iter().all(|opened| opened.frame != *frame) {
+                if self.gates.iter().all(|opened| (opened.run, &opened.frame) != (run, frame)) {
                     self.gates.push(GateRow {
                         execution: self.row.id.clone(),
+                        run,
                         frame: frame.clone(),
                         gate: gate.clone(),
                         schema: schema.clone(),

@@ -94,6 +94,7 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
     }
     let changes = new.iter().map(|(key, new)| gate::Changes {
         execution: *key,
+        run: 0,
         at: new.row().updated_at,
         changes: &new.gates,
     });

@@ -150,7 +150,7 @@ pub(crate) async fn gates(
 ) -> Result<Vec<GateRow>, StoreError> {
     let mut script = Script::default();
     script.sql(
-        "SELECT e.id, g.frame, g.gate, g.schema, g.opened_at, g.expires_at, g.state \
+        "SELECT e.id, g.frame, g.gate, g.schema, g.opened_at, g.expires_at, g.state, g.run \
          FROM gates AS g JOIN executions AS e ON e.key = g.execution WHERE ",
     );
     match execution {
@@ -167,6 +167,7 @@ fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
     let read = Reader::new(row, execution.as_str());
     let state: &str = read.get(6)?;
     Ok(GateRow {
+        run: read.count(7)?,
         frame: FrameId::parsed(read.get(1)?),
         gate: read.get(2)?,
         schema: read.get(3)?,

@@ -143,6 +143,7 @@ impl Owner {
             gates: Vec::new(),
             consumed: Vec::new(),
             posts: Vec::new(),
+            run: None,
             close: None,
         }
     }

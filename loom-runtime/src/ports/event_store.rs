@@ -80,6 +80,7 @@ impl NewExecution {
             input: self.input,
             status: Status::Running,
             next: self.records.len() as u64,
+            base: 0,
             created_at: self.records.first().map_or(Timestamp::EPOCH, |record| record.at),
             updated_at: self.records.last().map_or(Timestamp::EPOCH, |record| record.at),
             wake_at: None,
@@ -127,6 +128,10 @@ pub struct Append {
     /// waking its execution. What `post` would not accept (the execution does not exist or has ended, the key was
     /// used) is dropped without an error. An item for the execution itself finds it as this append leaves it.
     pub posts: Vec<NewItem>,
+    /// The sequence of the event in this append that begins a new run (continue-as-new), if one does: from
+    /// then on the row's `base`. One of this append's own sequences ([`begins_own_run`](Self::begins_own_run)):
+    /// that is the caller's duty, not an error of the store.
+    pub run: Option<u64>,
     /// Set when the owner lets go: suspended, parked or ended.
     pub close: Option<Close>,
 }
@@ -155,6 +160,9 @@ pub struct ExecutionRow {
     pub status: Status,
     /// The sequence that the next event gets: the length of the log.
     pub next: u64,
+    /// The sequence of the first event of its current run: 0 at creation, then [`Append::run`] of the newest
+    /// append that began one.
+    pub base: u64,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed: the newest append, or the claim after it.

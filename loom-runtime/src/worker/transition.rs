@@ -35,6 +35,7 @@ pub(super) fn of(
         gates,
         consumed: batch.consumed.clone(),
         posts: Vec::new(),
+        run: None,
         close,
     })
 }
