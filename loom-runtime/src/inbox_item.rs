@@ -50,7 +50,7 @@ impl Item {
             Self::Retry => ("retry", Ok("null".to_owned())),
         };
         let payload = payload.expect("plain structs are JSON");
-        NewItem { execution: execution.clone(), key, kind: kind.into(), payload, at }
+        NewItem { execution: execution.clone(), key, kind: kind.into(), payload, at, early: false }
     }
 
     /// What the item is to the machine; `None` for an item of a newer build, which stays where it is.

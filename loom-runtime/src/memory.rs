@@ -33,6 +33,8 @@ pub struct Memory(Arc<Mutex<Tables>>);
 #[derive(Debug, Default)]
 struct Tables {
     executions: BTreeMap<ExecutionId, Execution>,
+    /// Early items, of executions that do not exist.
+    early: BTreeMap<ExecutionId, Vec<Posting>>,
     /// The newest inbox position given out.
     inbox: InboxId,
 }
@@ -93,7 +95,7 @@ impl EventStore for Memory {
             records: new.records,
             first: batch,
             last: batch,
-            inbox: Vec::new(),
+            inbox: tables.early.remove(&new.id).unwrap_or_default(),
             gates: Vec::new(),
         };
         new.gates.iter().for_each(|change| execution.change_gate(change, opened_at));
@@ -233,16 +235,20 @@ impl Tables {
 
     fn post(&mut self, item: NewItem) -> Result<Posted, StoreError> {
         let id = self.inbox + 1;
-        let execution = self.of(&item.execution)?;
+        let (inbox, status) = match self.executions.get_mut(&item.execution) {
+            Some(execution) => (&mut execution.inbox, Some(execution.row.status)),
+            None if item.early => (self.early.entry(item.execution.clone()).or_default(), None),
+            None => return Err(StoreError::Unknown(item.execution)),
+        };
         let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
-        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
+        if let Some(Posting { item: first, .. }) = inbox.iter().find(used) {
             return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
         }
-        if execution.row.status.is_terminal() {
-            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
+        if let Some(status) = status.filter(|status| status.is_terminal()) {
+            return Err(StoreError::Terminal { execution: item.execution, status });
         }
         let NewItem { key, kind, payload, at, .. } = item;
-        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
+        inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
         self.inbox = id;
         Ok(Posted::Accepted(id))
     }

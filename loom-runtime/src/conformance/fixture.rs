@@ -59,6 +59,7 @@ pub(super) fn item(name: &str, key: Option<&str>, payload: &str) -> NewItem {
         kind: "message".into(),
         payload: payload.into(),
         at: at(50),
+        early: false,
     }
 }
 

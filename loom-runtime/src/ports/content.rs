@@ -107,6 +107,7 @@ impl Bytes {
             self.text(&item.kind);
             self.text(&item.payload);
             self.instant(Some(item.at));
+            self.0.push(item.early.into());
         }
     }
 

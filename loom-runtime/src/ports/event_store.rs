@@ -12,8 +12,8 @@ pub type BatchId = Digest;
 /// Logs and the rows that index them.
 #[async_trait]
 pub trait EventStore: Send + Sync {
-    /// Creates an execution with its first events and gates, and leases it to `claim` if given: all or
-    /// nothing. Its row is [`NewExecution::row`]. When the id is taken nothing is written and the existing row
+    /// Creates an execution with its first events, its gates and the early items of its inbox, and leases it
+    /// to `claim` if given: all or nothing. Its row is [`NewExecution::row`]. When the id is taken nothing is written and the existing row
     /// comes back; a retry of the same batch with the same content ([`NewExecution::content`]) answers
     /// [`Created::New`] again, with the fence of the first time.
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError>;
@@ -125,8 +125,9 @@ pub struct Append {
     pub consumed: Vec<InboxId>,
     /// Items for the inboxes of other executions, put there in this order and in this transaction, each
     /// as [`Inbox::post`](super::Inbox::post) does after the rest of the append: with the next position, and
-    /// waking its execution. What `post` would not accept (the execution does not exist or has ended, the key was
-    /// used) is dropped without an error. An item for the execution itself finds it as this append leaves it.
+    /// waking its execution. What `post` would not accept (the execution has ended, or does not exist and the item
+    /// is not early; the key was used) is dropped without an error. An item for the execution itself finds it as
+    /// this append leaves it.
     pub posts: Vec<NewItem>,
     /// The sequence of the event in this append that begins a new run (continue-as-new), if one does: from
     /// then on the row's `base`. One of this append's own sequences ([`begins_own_run`](Self::begins_own_run)):
