@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, FrameId, Record, Status, Timestamp};
 
 use crate::ports::{
-    Append, BatchId, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateChange, GateIndex,
-    GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter, NewExecution, NewItem,
-    Posted, StoreError, TakeUp, WorkerId,
+    Append, BatchId, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+    GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
+    NewExecution, NewItem, Posted, SetBranch, StoreError, TakeUp, WorkerId,
 };
 
 /// A complete store in memory, for tests and for programs that need no durability.
@@ -35,6 +35,7 @@ struct Tables {
     executions: BTreeMap<ExecutionId, Execution>,
     /// Early items, of executions that do not exist.
     early: BTreeMap<ExecutionId, Vec<Posting>>,
+    branches: BTreeMap<String, BranchRow>,
     /// The newest inbox position given out.
     inbox: InboxId,
 }
@@ -225,6 +226,25 @@ impl GateIndex for Memory {
                 all.filter(|gate| gate.state == GateState::Open).cloned().collect()
             }
         })
+    }
+}
+
+#[async_trait]
+impl BranchRegistry for Memory {
+    async fn branch(&self, name: &str) -> Result<Option<BranchRow>, StoreError> {
+        Ok(self.tables().branches.get(name).cloned())
+    }
+
+    async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
+        Ok(self.tables().branches.values().cloned().collect())
+    }
+
+    async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
+        let mut tables = self.tables();
+        tables.of(&set.execution)?;
+        let (row, _) = set.on(tables.branches.get(&set.name))?;
+        tables.branches.insert(set.name.clone(), row.clone());
+        Ok(row)
     }
 }
 

@@ -92,6 +92,12 @@ pub(crate) fn readable<T>(rows: impl Iterator<Item = Result<T, StoreError>>) -> 
         .collect()
 }
 
+/// Column 0, an id.
+pub(crate) fn id(row: &SqliteRow) -> Result<ExecutionId, StoreError> {
+    let name: &str = row.try_get(0).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+    name.parse().map_err(|error| corrupt(name, &format!("{error}")))
+}
+
 /// 32 hexadecimal digits.
 fn digest(hex: &str) -> Option<Digest> {
     serde_json::from_value(hex.into()).ok()

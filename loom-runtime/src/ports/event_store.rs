@@ -230,6 +230,14 @@ pub enum StoreError {
     /// A batch id came again with other content.
     #[error("a batch of `{0}` came again with other content")]
     BatchReused(ExecutionId),
+    /// Somebody else has set the branch, or it is missing.
+    #[error("branch `{name}` {}, the change expected otherwise: read it, then decide anew", pointing(.found.as_ref()))]
+    BranchMoved {
+        /// The branch.
+        name: String,
+        /// What it points to; `None` when there is no such branch.
+        found: Option<ExecutionId>,
+    },
     /// The stored data contradicts itself.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
@@ -237,4 +245,8 @@ pub enum StoreError {
     /// sent again.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+}
+
+fn pointing(found: Option<&ExecutionId>) -> String {
+    found.map_or_else(|| "does not exist".into(), |execution| format!("points to `{execution}`"))
 }
