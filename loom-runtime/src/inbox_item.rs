@@ -70,7 +70,7 @@ impl Item {
             Self::Retry => ("retry", Ok("null".to_owned())),
         };
         let payload = payload.expect("plain structs are JSON");
-        NewItem { execution: execution.clone(), key, kind: kind.into(), payload, at }
+        NewItem { execution: execution.clone(), key, kind: kind.into(), payload, at, early: false }
     }
 
     /// What another execution is told, as an item of its inbox.

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, FrameId, Record, Status, Timestamp};
 
 use crate::ports::{
-    Append, BatchId, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateChange, GateIndex,
-    GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter, NewExecution, NewItem,
-    Posted, StoreError, TakeUp, WorkerId,
+    Append, BatchId, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+    GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
+    NewExecution, NewItem, Posted, SetBranch, StoreError, TakeUp, WorkerId,
 };
 
 /// A complete store in memory, for tests and for programs that need no durability.
@@ -33,6 +33,9 @@ pub struct Memory(Arc<Mutex<Tables>>);
 #[derive(Debug, Default)]
 struct Tables {
     executions: BTreeMap<ExecutionId, Execution>,
+    /// Early items, of executions that do not exist.
+    early: BTreeMap<ExecutionId, Vec<Posting>>,
+    branches: BTreeMap<String, BranchRow>,
     /// The newest inbox position given out.
     inbox: InboxId,
 }
@@ -93,7 +96,7 @@ impl EventStore for Memory {
             records: new.records,
             first: batch,
             last: batch,
-            inbox: Vec::new(),
+            inbox: tables.early.remove(&new.id).unwrap_or_default(),
             gates: Vec::new(),
         };
         new.gates.iter().for_each(|change| execution.change_gate(change, opened_at));
@@ -102,6 +105,7 @@ impl EventStore for Memory {
     }
 
     async fn append(&self, append: &Append) -> Result<(), StoreError> {
+        debug_assert!(append.begins_own_run(), "`{}` begins a run elsewhere", append.execution);
         let content = append.content();
         let mut tables = self.tables();
         let execution = tables.of(&append.execution)?;
@@ -225,6 +229,25 @@ impl GateIndex for Memory {
     }
 }
 
+#[async_trait]
+impl BranchRegistry for Memory {
+    async fn branch(&self, name: &str) -> Result<Option<BranchRow>, StoreError> {
+        Ok(self.tables().branches.get(name).cloned())
+    }
+
+    async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
+        Ok(self.tables().branches.values().cloned().collect())
+    }
+
+    async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
+        let mut tables = self.tables();
+        tables.of(&set.execution)?;
+        let (row, _) = set.on(tables.branches.get(&set.name))?;
+        tables.branches.insert(set.name.clone(), row.clone());
+        Ok(row)
+    }
+}
+
 impl Tables {
     fn of(&mut self, id: &ExecutionId) -> Result<&mut Execution, StoreError> {
         self.executions.get_mut(id).ok_or_else(|| StoreError::Unknown(id.clone()))
@@ -232,16 +255,20 @@ impl Tables {
 
     fn post(&mut self, item: NewItem) -> Result<Posted, StoreError> {
         let id = self.inbox + 1;
-        let execution = self.of(&item.execution)?;
+        let (inbox, status) = match self.executions.get_mut(&item.execution) {
+            Some(execution) => (&mut execution.inbox, Some(execution.row.status)),
+            None if item.early => (self.early.entry(item.execution.clone()).or_default(), None),
+            None => return Err(StoreError::Unknown(item.execution)),
+        };
         let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
-        if let Some(Posting { item: first, .. }) = execution.inbox.iter().find(used) {
+        if let Some(Posting { item: first, .. }) = inbox.iter().find(used) {
             return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
         }
-        if execution.row.status.is_terminal() {
-            return Err(StoreError::Terminal { execution: item.execution, status: execution.row.status });
+        if let Some(status) = status.filter(|status| status.is_terminal()) {
+            return Err(StoreError::Terminal { execution: item.execution, status });
         }
         let NewItem { key, kind, payload, at, .. } = item;
-        execution.inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
+        inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
         self.inbox = id;
         Ok(Posted::Accepted(id))
     }
@@ -272,6 +299,7 @@ impl Execution {
     fn apply(&mut self, append: &Append, content: Digest) {
         self.records.extend(append.records.iter().cloned());
         self.last = (append.batch, content);
+        self.row.base = append.run.unwrap_or(self.row.base);
         for change in &append.gates {
             self.change_gate(change, append.at);
         }
@@ -292,6 +320,7 @@ impl Execution {
     }
 
     fn change_gate(&mut self, change: &GateChange, at: Timestamp) {
+        let run = self.row.base;
         let mut end = |which: Option<&FrameId>, state| {
             let open = self.gates.iter_mut().filter(|gate| gate.state == GateState::Open);
             open.filter(|gate| which.is_none_or(|frame| gate.frame == *frame))
@@ -299,9 +328,10 @@ impl Execution {
         };
         match change {
             GateChange::Opened { frame, gate, schema, expires_at } => {
-                if self.gates.iter().all(|opened| opened.frame != *frame) {
+                if self.gates.iter().all(|opened| (opened.run, &opened.frame) != (run, frame)) {
                     self.gates.push(GateRow {
                         execution: self.row.id.clone(),
+                        run,
                         frame: frame.clone(),
                         gate: gate.clone(),
                         schema: schema.clone(),

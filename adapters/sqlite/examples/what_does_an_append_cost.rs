@@ -119,6 +119,7 @@ async fn own(store: Sqlite, n: usize) -> Vec<f64> {
             gates: Vec::new(),
             consumed: Vec::new(),
             posts: Vec::new(),
+            run: None,
             close: None,
         };
         let asked = Instant::now();

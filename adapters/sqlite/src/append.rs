@@ -21,13 +21,13 @@ use crate::{
 /// What is known of each execution asked for that exists, its unconsumed inbox only where somebody closes. As
 /// one JSON text: every row of an answer crosses between threads by itself, and costs more than all the rest.
 const HEADS: &str = "SELECT json_group_array(json_array(e.id, e.key, e.next, e.worker IS NOT NULL, e.fence, \
-     e.takeovers, hex(e.batch), hex(e.content), json(CASE WHEN w.value ->> 1 THEN \
+     e.takeovers, e.base, hex(e.batch), hex(e.content), json(CASE WHEN w.value ->> 1 THEN \
      (SELECT json_group_array(i.id) FROM inbox AS i WHERE i.execution = e.key AND i.consumed = 0) \
      ELSE '[]' END))) \
      FROM json_each(?) AS w JOIN executions AS e ON e.id = w.value ->> 0;";
 
 /// An item of [`HEADS`].
-type HeadColumns = (String, i64, u64, u8, u64, i64, Digest, Digest, Vec<InboxId>);
+type HeadColumns = (String, i64, u64, u8, u64, i64, u64, Digest, Digest, Vec<InboxId>);
 
 /// An append on its way to the writer: its content is digested, its records are shared by every attempt.
 pub(crate) struct Transition {
@@ -43,11 +43,13 @@ pub(crate) struct Transition {
     gates: Vec<GateChange>,
     consumed: Vec<InboxId>,
     posts: Vec<NewItem>,
+    run: Option<u64>,
     close: Option<Close>,
 }
 
 impl Transition {
     pub(crate) fn new(append: &Append) -> Self {
+        debug_assert!(append.begins_own_run(), "`{}` begins a run elsewhere", append.execution);
         let events = append.records.iter().map(|record| EventRow::new(0, record));
         Self {
             execution: append.execution.clone(),
@@ -62,6 +64,7 @@ impl Transition {
             gates: append.gates.clone(),
             consumed: append.consumed.clone(),
             posts: append.posts.clone(),
+            run: append.run,
             close: append.close.clone(),
         }
     }
@@ -79,12 +82,20 @@ struct Head {
     leased: bool,
     fence: u64,
     takeovers: i64,
+    base: u64,
     batch: Digest,
     content: Digest,
     unconsumed: Vec<InboxId>,
     updated_at: Timestamp,
     close: Option<Close>,
     changed: bool,
+}
+
+/// An append that is applied, and the run that its execution is in afterwards.
+struct Accepted<'a> {
+    key: i64,
+    run: u64,
+    transition: &'a Transition,
 }
 
 /// Answers every append, in order.
@@ -109,7 +120,7 @@ pub(crate) async fn apply(
             Some(Ok(head)) => head.judge(transition).inspect(|fresh| {
                 if *fresh {
                     head.advance(transition);
-                    accepted.push((head.key, transition));
+                    accepted.push(Accepted { key: head.key, run: head.base, transition });
                 }
             }),
         };
@@ -121,14 +132,15 @@ pub(crate) async fn apply(
             post += 1;
         }
     }
-    for (key, transition) in &accepted {
+    for Accepted { key, transition, .. } in &accepted {
         for event in &transition.events {
             transaction.event(EventRow { execution: *key, ..event.clone() });
         }
     }
     let script = transaction.script();
-    let changes = accepted.iter().map(|(key, transition)| gate::Changes {
+    let changes = accepted.iter().map(|Accepted { key, run, transition }| gate::Changes {
         execution: *key,
+        run: *run,
         at: transition.at,
         changes: &transition.gates,
     });
@@ -136,6 +148,7 @@ pub(crate) async fn apply(
     write_consumed(script, &accepted);
     let changed: Vec<&Head> = heads.values().flatten().filter(|head| head.changed).collect();
     write_heads(script, &changed);
+    write_runs(script, &accepted);
     posts.write(script);
     Ok(verdicts)
 }
@@ -180,7 +193,7 @@ async fn heads(
 impl Head {
     fn read(head: serde_json::Value) -> Result<Self, StoreError> {
         let execution = head[0].clone();
-        let (_, key, next, leased, fence, takeovers, batch, content, unconsumed): HeadColumns =
+        let (_, key, next, leased, fence, takeovers, base, batch, content, unconsumed): HeadColumns =
             serde_json::from_value(head)
                 .map_err(|error| row::corrupt(execution.as_str().unwrap_or_default(), &error.to_string()))?;
         Ok(Self {
@@ -189,6 +202,7 @@ impl Head {
             leased: leased != 0,
             fence,
             takeovers,
+            base,
             batch,
             content,
             unconsumed,
@@ -227,6 +241,7 @@ impl Head {
         self.next += transition.events.len() as u64;
         (self.batch, self.content) = (transition.batch, transition.content);
         self.updated_at = transition.at;
+        self.base = transition.run.unwrap_or(self.base);
         if transition.progress {
             self.takeovers = 0;
         }
@@ -240,10 +255,12 @@ impl Head {
 }
 
 /// The log holds the item from now on; its key stays, to be recognised.
-fn write_consumed(script: &mut Script, accepted: &[(i64, &Transition)]) {
+fn write_consumed(script: &mut Script, accepted: &[Accepted]) {
     let consumed: Vec<(i64, i64)> = accepted
         .iter()
-        .flat_map(|(key, transition)| transition.consumed.iter().map(|id| (*key, integer(*id))))
+        .flat_map(|Accepted { key, transition, .. }| {
+            transition.consumed.iter().map(|id| (*key, integer(*id)))
+        })
         .collect();
     if !consumed.is_empty() {
         script.sql(
@@ -251,6 +268,15 @@ fn write_consumed(script: &mut Script, accepted: &[(i64, &Transition)]) {
              WHERE inbox.id = w.value ->> 1 AND inbox.execution = w.value ->> 0;",
         );
         script.bind(serde_json::json!(consumed).to_string());
+    }
+}
+
+/// Apart from [`write_heads`], so that the many appends that begin no run do not pay for the few that do.
+fn write_runs(script: &mut Script, accepted: &[Accepted]) {
+    for Accepted { key, run, transition } in accepted {
+        if transition.run.is_some() {
+            script.sql("UPDATE executions SET base = ? WHERE key = ?;").bind(integer(*run)).bind(*key);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Creations within a group: which ids are new, and what the others hold.
 //! Not the first claim by a worker that finds an execution unowned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use loom_runtime::{
     kernel::Status,
@@ -16,8 +16,8 @@ use crate::{
 };
 
 /// One row per id asked for; NULL where it is free.
-const EXISTING: &str = "(SELECT coalesce(max(key), 0) FROM executions), w.value, e.first_batch, e.first_content \
-     FROM json_each(?) AS w LEFT JOIN executions AS e ON e.id = w.value;";
+const EXISTING: &str = "(SELECT coalesce(max(key), 0) FROM executions), w.value, e.first_batch, e.first_content, \
+     EXISTS (SELECT 1 FROM early AS y WHERE y.execution = w.value) FROM json_each(?) AS w LEFT JOIN executions AS e ON e.id = w.value;";
 
 /// Where an id comes first, or what it holds.
 struct Taken {
@@ -37,7 +37,7 @@ pub(crate) async fn apply(
     let ids: Vec<&str> = asked.iter().map(|asked| asked.question.id.as_str()).collect();
     transaction.script().sql("SELECT ").sql(row::EXECUTION).sql(", ").sql(EXISTING);
     transaction.script().bind(serde_json::json!(ids).to_string());
-    let mut taken = HashMap::new();
+    let (mut taken, mut awaited) = (HashMap::new(), HashSet::new());
     let mut key = 0_i64;
     for row in transaction.fetch().await? {
         let (top, id): (i64, String) =
@@ -46,6 +46,8 @@ pub(crate) async fn apply(
         if let Some(batch) = row.try_get(row::EXECUTION_WIDTH + 2)? {
             let content = row.try_get(row::EXECUTION_WIDTH + 3)?;
             taken.insert(id, Taken { row: row::execution(&row), batch, content });
+        } else if row.try_get(row::EXECUTION_WIDTH + 4)? {
+            awaited.insert(id);
         }
     }
     let mut new = Vec::new();
@@ -67,6 +69,8 @@ pub(crate) async fn apply(
         });
     }
     write(transaction, &new);
+    let new = new.iter().filter(|(_, new)| awaited.contains(new.id.as_str()));
+    move_early(transaction, &new.map(|(key, new)| (*key, new.id.as_str())).collect::<Vec<_>>());
     Ok(verdicts)
 }
 
@@ -94,6 +98,7 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
     }
     let changes = new.iter().map(|(key, new)| gate::Changes {
         execution: *key,
+        run: 0,
         at: new.row().updated_at,
         changes: &new.gates,
     });
@@ -101,4 +106,20 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
     for (key, new) in new {
         new.records.iter().for_each(|record| transaction.event(EventRow::new(*key, record)));
     }
+}
+
+/// Moves the early items of these executions into their inboxes.
+fn move_early(transaction: &mut Transaction<'_>, new: &[(i64, &str)]) {
+    if new.is_empty() {
+        return;
+    }
+    let new = serde_json::json!(new).to_string();
+    let script = transaction.script();
+    script.sql(
+        "INSERT INTO inbox (id, execution, item_key, kind, payload, content, at) \
+         SELECT y.id, w.value ->> 0, y.item_key, y.kind, y.payload, y.content, y.at \
+         FROM json_each(?) AS w JOIN early AS y ON y.execution = w.value ->> 1;",
+    );
+    script.bind(new.clone());
+    script.sql("DELETE FROM early WHERE execution IN (SELECT value ->> 1 FROM json_each(?));").bind(new);
 }

@@ -6,11 +6,13 @@ use loom_runtime::{
     ports::{GateChange, GateState},
 };
 
-use crate::script::Script;
+use crate::script::{Script, integer};
 
 /// The changes of one creation or append.
 pub(crate) struct Changes<'a> {
     pub(crate) execution: i64,
+    /// That of the row once the append is applied.
+    pub(crate) run: u64,
     pub(crate) at: Timestamp,
     pub(crate) changes: &'a [GateChange],
 }
@@ -27,17 +29,18 @@ pub(crate) fn write<'a>(script: &mut Script, all: impl Iterator<Item = Changes<'
             script.bind(serde_json::json!(std::mem::take(ended)).to_string());
         }
     };
-    for Changes { execution, at, changes } in all {
+    for Changes { execution, run, at, changes } in all {
         for change in changes {
             match change {
                 GateChange::AbandonAll => ended.push(execution),
                 GateChange::Opened { frame, gate, schema, expires_at } => {
                     abandon(script, &mut ended);
                     script.sql(
-                        "INSERT INTO gates (execution, frame, gate, schema, opened_at, expires_at, state) \
-                         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (execution, frame) DO NOTHING;",
+                        "INSERT INTO gates (execution, run, frame, gate, schema, opened_at, expires_at, state) \
+                         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (execution, run, frame) DO NOTHING;",
                     );
-                    script.bind(execution).bind(frame.as_str()).bind(gate.as_str()).bind(schema.as_str());
+                    script.bind(execution).bind(integer(run)).bind(frame.as_str());
+                    script.bind(gate.as_str()).bind(schema.as_str());
                     script.bind(at.as_micros()).bind(expires_at.map(Timestamp::as_micros));
                     script.bind(GateState::Open.name());
                 }

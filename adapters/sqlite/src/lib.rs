@@ -16,6 +16,7 @@
 //! another process may have changed it.
 
 mod append;
+mod branch;
 mod claim;
 mod create;
 mod error;

@@ -16,15 +16,15 @@ use crate::{
     writer::Asked,
 };
 
-/// One row per item asked for whose execution exists, with the item that has its key.
-const FOUND: &str = "SELECT w.n, e.key, e.status, i.content, \
-     (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'inbox') \
-     FROM w JOIN executions AS e ON e.id = w.id \
-     LEFT JOIN inbox AS i ON i.execution = e.key AND i.item_key = w.item_key;";
+/// One row per item asked for: its execution, NULL where there is none, and the item that has its key.
+const FOUND: &str = "SELECT w.n, e.key, e.status, coalesce(i.content, y.content), \
+     (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name IN ('inbox', 'early')) \
+     FROM w LEFT JOIN executions AS e ON e.id = w.id \
+     LEFT JOIN inbox AS i ON i.execution = e.key AND i.item_key = w.item_key \
+     LEFT JOIN early AS y ON e.key IS NULL AND y.execution = w.id AND y.item_key = w.item_key;";
 
 struct Found {
-    execution: i64,
-    status: Status,
+    execution: Option<(i64, Status)>,
     content: Option<Vec<u8>>,
     newest: u64,
 }
@@ -34,15 +34,15 @@ pub(crate) struct Posts<'a> {
     items: Vec<&'a NewItem>,
     found: HashMap<usize, Result<Found, StoreError>>,
     /// The content of what this group accepted, by execution and key.
-    keys: HashMap<(i64, &'a str), Vec<u8>>,
+    keys: HashMap<(&'a str, &'a str), Vec<u8>>,
     newest: u64,
     accepted: Vec<Accepted<'a>>,
 }
 
 struct Accepted<'a> {
     id: u64,
-    execution: i64,
-    status: Status,
+    /// None for an early item.
+    execution: Option<(i64, Status)>,
     content: Vec<u8>,
     item: &'a NewItem,
 }
@@ -85,40 +85,54 @@ impl<'a> Posts<'a> {
     /// Answers the `n`-th item; `since` is the status that its execution got in this transaction, if it did.
     pub(crate) fn judge(&mut self, n: usize, since: Option<Status>) -> Result<Posted, StoreError> {
         let item = self.items[n];
-        let unknown = || Err(StoreError::Unknown(item.execution.clone()));
-        let Found { execution, status, content: first, .. } =
-            self.found.remove(&n).unwrap_or_else(unknown)?;
-        let status = since.unwrap_or(status);
+        let unknown = || StoreError::Unknown(item.execution.clone());
+        let Found { execution, content: first, .. } =
+            self.found.remove(&n).unwrap_or_else(|| Err(unknown()))?;
+        if execution.is_none() && !item.early {
+            return Err(unknown());
+        }
+        let execution = execution.map(|(key, status)| (key, since.unwrap_or(status)));
         let content = Digest::of_parts(&[item.kind.as_bytes(), item.payload.as_bytes()]).bytes().to_vec();
-        let key = item.key.as_deref().map(|key| (execution, key));
+        let key = item.key.as_deref().map(|key| (item.execution.as_str(), key));
         if let Some(first) = first.or_else(|| key.and_then(|key| self.keys.get(&key).cloned())) {
             return Ok(Posted::Duplicate { same: first == content });
         }
-        if status.is_terminal() {
+        if let Some((_, status)) = execution.filter(|(_, status)| status.is_terminal()) {
             return Err(StoreError::Terminal { execution: item.execution.clone(), status });
         }
         self.newest += 1;
         if let Some(key) = key {
             self.keys.insert(key, content.clone());
         }
-        self.accepted.push(Accepted { id: self.newest, execution, status, content, item });
+        self.accepted.push(Accepted { id: self.newest, execution, content, item });
         Ok(Posted::Accepted(self.newest))
     }
 
     /// Writes what was accepted, and wakes whom it is for; after what this transaction does to their rows.
     pub(crate) fn write(self, script: &mut Script) {
-        for accepted in self.accepted.chunks(ROWS_AT_ONCE) {
-            script.sql("INSERT INTO inbox (id, execution, item_key, kind, payload, content, at) VALUES ");
-            script.rows(accepted.len(), 7).sql(";");
-            for Accepted { id, execution, content, item, .. } in accepted {
-                script.bind(integer(*id)).bind(*execution).bind(item.key.clone()).bind(item.kind.as_str());
-                script.bind(item.payload.as_str()).bind(content.clone()).bind(item.at.as_micros());
+        let (present, early): (Vec<_>, Vec<_>) =
+            self.accepted.into_iter().partition(|accepted| accepted.execution.is_some());
+        for (table, accepted) in [("inbox", &present), ("early", &early)] {
+            for accepted in accepted.chunks(ROWS_AT_ONCE) {
+                script.sql("INSERT INTO ").sql(table);
+                script.sql(" (id, execution, item_key, kind, payload, content, at) VALUES ");
+                script.rows(accepted.len(), 7).sql(";");
+                for Accepted { id, execution, content, item } in accepted {
+                    script.bind(integer(*id));
+                    match execution {
+                        Some((key, _)) => script.bind(*key),
+                        None => script.bind(item.execution.as_str()),
+                    };
+                    script.bind(item.key.clone()).bind(item.kind.as_str()).bind(item.payload.as_str());
+                    script.bind(content.clone()).bind(item.at.as_micros());
+                }
             }
         }
         // Nobody closes with an item unread that is newer than what was seen, so whatever is posted to a closed
         // execution makes it due, until somebody claims it.
-        let waiting = |of: &&Accepted| matches!(of.status, Status::Suspended | Status::Parked);
-        let woken: Vec<i64> = self.accepted.iter().filter(waiting).map(|of| of.execution).collect();
+        let waiting = |(_, status): &(i64, Status)| matches!(status, Status::Suspended | Status::Parked);
+        let woken: Vec<i64> =
+            present.iter().filter_map(|of| of.execution.filter(waiting)).map(|(key, _)| key).collect();
         if !woken.is_empty() {
             script.sql("UPDATE executions SET due_at = ? WHERE key IN (SELECT value FROM json_each(?));");
             script.bind(AT_ONCE).bind(serde_json::json!(woken).to_string());
@@ -128,12 +142,13 @@ impl<'a> Posts<'a> {
 
 fn read(row: &SqliteRow, execution: &str) -> Result<Found, StoreError> {
     let read = Reader::new(row, execution);
-    let status: &str = read.get(2)?;
-    Ok(Found {
-        execution: read.get(1)?,
-        status: Status::named(status)
-            .ok_or_else(|| read.corrupt(&format!("{status:?} where a status is expected")))?,
-        content: read.get(3)?,
-        newest: read.count(4)?,
-    })
+    let execution = match (read.get(1)?, read.get::<Option<&str>>(2)?) {
+        (Some(key), Some(status)) => {
+            let status = Status::named(status)
+                .ok_or_else(|| read.corrupt(&format!("{status:?} where a status is expected")))?;
+            Some((key, status))
+        }
+        _ => None,
+    };
+    Ok(Found { execution, content: read.get(3)?, newest: read.count(4)? })
 }

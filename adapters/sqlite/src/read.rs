@@ -4,16 +4,21 @@
 use loom_runtime::{
     kernel::{ExecutionId, FrameId, Record},
     ports::{
-        ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter, StoreError, WorkerId,
+        BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter,
+        StoreError, WorkerId,
     },
 };
-use sqlx::{Row, SqlitePool, sqlite::SqliteRow};
+use sqlx::{SqlitePool, sqlite::SqliteRow};
 
 use crate::{
-    claim, error,
+    branch, claim, error,
     row::{self, Reader},
     script::{Script, integer},
 };
+
+/// Branches `b`, as [`branch::read`] takes them.
+const BRANCHES: &str = "SELECT e.id, b.name, b.version, b.set_at, b.set_by FROM branches AS b \
+     JOIN executions AS e ON e.key = b.execution";
 
 async fn fetch(script: Script, readers: &SqlitePool) -> Result<Vec<SqliteRow>, StoreError> {
     script.fetch(readers).await.map_err(|error| match error {
@@ -116,7 +121,7 @@ pub(crate) async fn inbox_waiting(
          (SELECT 1 FROM inbox AS i WHERE i.execution = e.key AND i.consumed = 0) ORDER BY e.id;",
     );
     script.bind(worker.as_str());
-    Ok(row::readable(fetch(script, readers).await?.iter().map(id)))
+    Ok(row::readable(fetch(script, readers).await?.iter().map(row::id)))
 }
 
 pub(crate) async fn pending(
@@ -150,7 +155,7 @@ pub(crate) async fn gates(
 ) -> Result<Vec<GateRow>, StoreError> {
     let mut script = Script::default();
     script.sql(
-        "SELECT e.id, g.frame, g.gate, g.schema, g.opened_at, g.expires_at, g.state \
+        "SELECT e.id, g.frame, g.gate, g.schema, g.opened_at, g.expires_at, g.state, g.run \
          FROM gates AS g JOIN executions AS e ON e.key = g.execution WHERE ",
     );
     match execution {
@@ -163,10 +168,11 @@ pub(crate) async fn gates(
 }
 
 fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
-    let execution = id(row)?;
+    let execution = row::id(row)?;
     let read = Reader::new(row, execution.as_str());
     let state: &str = read.get(6)?;
     Ok(GateRow {
+        run: read.count(7)?,
         frame: FrameId::parsed(read.get(1)?),
         gate: read.get(2)?,
         schema: read.get(3)?,
@@ -178,8 +184,14 @@ fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
     })
 }
 
-/// Column 0, an id.
-fn id(row: &SqliteRow) -> Result<ExecutionId, StoreError> {
-    let name: &str = row.try_get(0).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-    name.parse().map_err(|error| row::corrupt(name, &format!("{error}")))
+pub(crate) async fn branch(readers: &SqlitePool, name: &str) -> Result<Option<BranchRow>, StoreError> {
+    let mut script = Script::default();
+    script.sql(BRANCHES).sql(" WHERE b.name = ?;").bind(name);
+    fetch(script, readers).await?.first().map(branch::read).transpose()
+}
+
+pub(crate) async fn branches(readers: &SqlitePool) -> Result<Vec<BranchRow>, StoreError> {
+    let mut script = Script::default();
+    script.sql(BRANCHES).sql(" ORDER BY b.name;");
+    Ok(row::readable(fetch(script, readers).await?.iter().map(branch::read)))
 }

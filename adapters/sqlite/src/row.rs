@@ -9,10 +9,10 @@ use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 
 /// The columns of an execution `e`, in the order in which [`execution`] reads them.
 pub(crate) const EXECUTION: &str = "e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, \
-     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers";
+     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base";
 
 /// How many columns [`EXECUTION`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 13;
+pub(crate) const EXECUTION_WIDTH: usize = 14;
 
 /// Reads columns by position, and names the execution when one makes no sense.
 pub(crate) struct Reader<'r> {
@@ -76,6 +76,7 @@ pub(crate) fn execution(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         status: Status::named(status)
             .ok_or_else(|| read.corrupt(&format!("{status:?} where a status is expected")))?,
         next: read.count(5)?,
+        base: read.count(13)?,
         created_at: read.instant(6)?,
         updated_at: read.instant(7)?,
         wake_at: read.maybe_instant(8)?,
@@ -89,6 +90,12 @@ pub(crate) fn execution(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
 pub(crate) fn readable<T>(rows: impl Iterator<Item = Result<T, StoreError>>) -> Vec<T> {
     rows.filter_map(|row| row.inspect_err(|error| tracing::error!(%error, "left out of a list")).ok())
         .collect()
+}
+
+/// Column 0, an id.
+pub(crate) fn id(row: &SqliteRow) -> Result<ExecutionId, StoreError> {
+    let name: &str = row.try_get(0).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+    name.parse().map_err(|error| corrupt(name, &format!("{error}")))
 }
 
 /// 32 hexadecimal digits.

@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -78,12 +78,60 @@ CREATE TABLE gates (
 CREATE INDEX gates_open ON gates (execution) WHERE state = 'open';
 ";
 
+/// `base` is the first event of the current run. A gate belongs to the run that opened it, so the same frame may
+/// open one in each: a constraint of a table cannot be changed, the table is made anew. `early` holds items for
+/// executions that do not exist yet; its positions are those of `inbox`, and both go on from the higher one.
+const RUNS: &str = "
+ALTER TABLE executions ADD COLUMN base INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE gates_by_run (
+    key INTEGER PRIMARY KEY,
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    run INTEGER NOT NULL,
+    frame TEXT NOT NULL,
+    gate TEXT NOT NULL,
+    schema TEXT NOT NULL,
+    opened_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    state TEXT NOT NULL,
+    UNIQUE (execution, run, frame)
+) STRICT;
+INSERT INTO gates_by_run (key, execution, run, frame, gate, schema, opened_at, expires_at, state)
+    SELECT key, execution, 0, frame, gate, schema, opened_at, expires_at, state FROM gates;
+DROP TABLE gates;
+ALTER TABLE gates_by_run RENAME TO gates;
+CREATE INDEX gates_open ON gates (execution) WHERE state = 'open';
+
+CREATE TABLE early (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    execution TEXT NOT NULL,
+    item_key TEXT,
+    kind TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    content BLOB NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX early_keys ON early (execution, item_key) WHERE item_key IS NOT NULL;
+CREATE INDEX early_order ON early (execution, id);
+
+CREATE TABLE branches (
+    name TEXT PRIMARY KEY,
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    version INTEGER NOT NULL,
+    set_at INTEGER NOT NULL,
+    set_by TEXT NOT NULL
+) STRICT;
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
-    let tables = TABLES.into_sql_str();
-    let first = Migration::new(VERSION, "tables".into(), MigrationType::Simple, tables, false);
-    let mut migrator = Migrator::with_migrations(vec![first]);
+    let step = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    // Files remember the text of each: one that was released is never edited.
+    let steps = vec![step(1, "tables", TABLES), step(VERSION, "runs, early items, branches", RUNS)];
+    let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.
     migrator.dangerous_set_table_name("loom_migrations");
     migrator.run_direct(None, connection, false).await

@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use loom_runtime::{
     kernel::{ExecutionId, Record, Timestamp},
     ports::{
-        Append, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow, Inbox, InboxId,
-        InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, StoreError, WorkerId,
+        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
+        SetBranch, StoreError, WorkerId,
     },
 };
 use sqlx::SqlitePool;
@@ -141,5 +142,20 @@ impl Inbox for Sqlite {
 impl GateIndex for Sqlite {
     async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
         read::gates(&self.readers, execution).await
+    }
+}
+
+#[async_trait]
+impl BranchRegistry for Sqlite {
+    async fn branch(&self, name: &str) -> Result<Option<BranchRow>, StoreError> {
+        read::branch(&self.readers, name).await
+    }
+
+    async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
+        read::branches(&self.readers).await
+    }
+
+    async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
+        self.ask(set.clone(), Request::SetBranch).await
     }
 }

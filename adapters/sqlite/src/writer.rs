@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use loom_runtime::{
     kernel::ExecutionId,
-    ports::{ClaimRequest, Claimed, Created, NewExecution, NewItem, Posted, StoreError},
+    ports::{
+        BranchRow, ClaimRequest, Claimed, Created, NewExecution, NewItem, Posted, SetBranch, StoreError,
+    },
 };
 use sqlx::{
     ConnectOptions, Connection,
@@ -15,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     append::{self, Transition},
+    branch,
     claim::{self, Release, Renewal},
     create, error,
     open::LOCK_POLL,
@@ -43,6 +46,7 @@ pub(crate) enum Request {
     Claim(Asked<ClaimRequest, Vec<Claimed>>),
     Renew(Asked<Renewal, Vec<(ExecutionId, u64)>>),
     Release(Asked<Release, ()>),
+    SetBranch(Asked<SetBranch, BranchRow>),
     /// Take no more, write what waits, close the file, then answer.
     Close(oneshot::Sender<()>),
 }
@@ -57,6 +61,7 @@ struct Group {
     renewals: Vec<Asked<Renewal, Vec<(ExecutionId, u64)>>>,
     releases: Vec<Asked<Release, ()>>,
     claims: Vec<Asked<ClaimRequest, Vec<Claimed>>>,
+    branches: Vec<Asked<SetBranch, BranchRow>>,
     closing: Vec<oneshot::Sender<()>>,
     events: usize,
 }
@@ -71,6 +76,7 @@ struct Verdicts {
     renewals: Answers<Vec<(ExecutionId, u64)>>,
     releases: Answers<()>,
     claims: Answers<Vec<Claimed>>,
+    branches: Answers<BranchRow>,
 }
 
 /// The writing end of a file.
@@ -194,6 +200,7 @@ impl Group {
             Request::Claim(asked) => self.claims.push(asked),
             Request::Renew(asked) => self.renewals.push(asked),
             Request::Release(asked) => self.releases.push(asked),
+            Request::SetBranch(asked) => self.branches.push(asked),
             Request::Close(reply) => self.closing.push(reply),
         }
     }
@@ -209,6 +216,7 @@ impl Group {
             + self.renewals.len()
             + self.releases.len()
             + self.claims.len()
+            + self.branches.len()
     }
 
     async fn write(&self, connection: &mut SqliteConnection) -> sqlx::Result<Verdicts> {
@@ -220,6 +228,7 @@ impl Group {
             renewals: claim::renew(&mut transaction, &self.renewals).await?,
             releases: claim::release(&mut transaction, &self.releases),
             claims: claim::claim(&mut transaction, &self.claims).await?,
+            branches: branch::apply(&mut transaction, &self.branches).await?,
         };
         transaction.commit().await?;
         Ok(verdicts)
@@ -236,6 +245,7 @@ impl Group {
         send(self.renewals, verdicts.renewals);
         send(self.releases, verdicts.releases);
         send(self.claims, verdicts.claims);
+        send(self.branches, verdicts.branches);
     }
 
     fn refuse(self, error: &sqlx::Error) {
@@ -254,6 +264,7 @@ impl Group {
         send(self.renewals, |_| error::unavailable(error));
         send(self.releases, |release| of(&release.execution));
         send(self.claims, |_| error::unavailable(error));
+        send(self.branches, |set| of(&set.execution));
     }
 
     fn split(self) -> impl Iterator<Item = Self> {
@@ -263,8 +274,9 @@ impl Group {
         let renewals = self.renewals.into_iter().map(Request::Renew);
         let releases = self.releases.into_iter().map(Request::Release);
         let claims = self.claims.into_iter().map(Request::Claim);
+        let branches = self.branches.into_iter().map(Request::SetBranch);
         let all = creates.chain(posts).chain(appends).chain(renewals).chain(releases).chain(claims);
-        all.map(|request| {
+        all.chain(branches).map(|request| {
             let mut single = Self::default();
             single.take(request);
             single

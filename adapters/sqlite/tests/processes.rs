@@ -120,6 +120,7 @@ async fn contend(store: &Sqlite, me: &str) -> (Vec<String>, Vec<String>) {
                 gates: Vec::new(),
                 consumed: Vec::new(),
                 posts: Vec::new(),
+                run: None,
                 close: None,
             };
             match store.append(&append).await {

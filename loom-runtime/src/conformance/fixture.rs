@@ -59,6 +59,7 @@ pub(super) fn item(name: &str, key: Option<&str>, payload: &str) -> NewItem {
         kind: "message".into(),
         payload: payload.into(),
         at: at(50),
+        early: false,
     }
 }
 
@@ -143,6 +144,7 @@ impl Owner {
             gates: Vec::new(),
             consumed: Vec::new(),
             posts: Vec::new(),
+            run: None,
             close: None,
         }
     }

@@ -42,6 +42,7 @@ pub async fn an_opened_gate_is_listed(store: Shared) {
     owner.gates(vec![change]).await;
     let row = GateRow {
         execution: id("a"),
+        run: 0,
         frame: frame("pay/manager#0.x%2Fy"),
         gate: "manager".into(),
         schema: r#"{"b":1,"a":"é"}"#.into(),

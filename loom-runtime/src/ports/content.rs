@@ -21,6 +21,7 @@ impl Append {
         bytes.count(self.consumed.len());
         self.consumed.iter().for_each(|id| bytes.number(*id));
         bytes.posts(&self.posts);
+        bytes.maybe(self.run);
         if let Some(close) = &self.close {
             bytes.text(close.status.name());
             bytes.instant(close.wake_at);
@@ -32,6 +33,11 @@ impl Append {
     /// Whether the records follow each other from `expected_next`, as a log must.
     pub fn is_dense(&self) -> bool {
         (self.expected_next..).zip(&self.records).all(|(sequence, record)| sequence == record.sequence)
+    }
+
+    /// Whether the run that it begins, if any, begins with one of its own records.
+    pub fn begins_own_run(&self) -> bool {
+        self.run.is_none_or(|run| self.records.iter().any(|record| record.sequence == run))
     }
 }
 
@@ -65,6 +71,11 @@ impl Bytes {
         self.number(count as u64);
     }
 
+    fn maybe(&mut self, number: Option<u64>) {
+        self.0.push(number.is_some().into());
+        self.number(number.unwrap_or_default());
+    }
+
     fn text(&mut self, text: &str) {
         self.count(text.len());
         self.0.extend(text.as_bytes());
@@ -96,6 +107,7 @@ impl Bytes {
             self.text(&item.kind);
             self.text(&item.payload);
             self.instant(Some(item.at));
+            self.0.push(item.early.into());
         }
     }
 

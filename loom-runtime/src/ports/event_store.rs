@@ -12,8 +12,8 @@ pub type BatchId = Digest;
 /// Logs and the rows that index them.
 #[async_trait]
 pub trait EventStore: Send + Sync {
-    /// Creates an execution with its first events and gates, and leases it to `claim` if given: all or
-    /// nothing. Its row is [`NewExecution::row`]. When the id is taken nothing is written and the existing row
+    /// Creates an execution with its first events, its gates and the early items of its inbox, and leases it
+    /// to `claim` if given: all or nothing. Its row is [`NewExecution::row`]. When the id is taken nothing is written and the existing row
     /// comes back; a retry of the same batch with the same content ([`NewExecution::content`]) answers
     /// [`Created::New`] again, with the fence of the first time.
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError>;
@@ -80,6 +80,7 @@ impl NewExecution {
             input: self.input,
             status: Status::Running,
             next: self.records.len() as u64,
+            base: 0,
             created_at: self.records.first().map_or(Timestamp::EPOCH, |record| record.at),
             updated_at: self.records.last().map_or(Timestamp::EPOCH, |record| record.at),
             wake_at: None,
@@ -124,9 +125,14 @@ pub struct Append {
     pub consumed: Vec<InboxId>,
     /// Items for the inboxes of other executions, put there in this order and in this transaction, each
     /// as [`Inbox::post`](super::Inbox::post) does after the rest of the append: with the next position, and
-    /// waking its execution. What `post` would not accept (the execution does not exist or has ended, the key was
-    /// used) is dropped without an error. An item for the execution itself finds it as this append leaves it.
+    /// waking its execution. What `post` would not accept (the execution has ended, or does not exist and the item
+    /// is not early; the key was used) is dropped without an error. An item for the execution itself finds it as
+    /// this append leaves it.
     pub posts: Vec<NewItem>,
+    /// The sequence of the event in this append that begins a new run (continue-as-new), if one does: from
+    /// then on the row's `base`. One of this append's own sequences ([`begins_own_run`](Self::begins_own_run)):
+    /// that is the caller's duty, not an error of the store.
+    pub run: Option<u64>,
     /// Set when the owner lets go: suspended, parked or ended.
     pub close: Option<Close>,
 }
@@ -155,6 +161,9 @@ pub struct ExecutionRow {
     pub status: Status,
     /// The sequence that the next event gets: the length of the log.
     pub next: u64,
+    /// The sequence of the first event of its current run: 0 at creation, then [`Append::run`] of the newest
+    /// append that began one.
+    pub base: u64,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed: the newest append, or the claim after it.
@@ -221,6 +230,14 @@ pub enum StoreError {
     /// A batch id came again with other content.
     #[error("a batch of `{0}` came again with other content")]
     BatchReused(ExecutionId),
+    /// Somebody else has set the branch, or it is missing.
+    #[error("branch `{name}` {}, the change expected otherwise: read it, then decide anew", pointing(.found.as_ref()))]
+    BranchMoved {
+        /// The branch.
+        name: String,
+        /// What it points to; `None` when there is no such branch.
+        found: Option<ExecutionId>,
+    },
     /// The stored data contradicts itself.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
@@ -228,4 +245,8 @@ pub enum StoreError {
     /// sent again.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+}
+
+fn pointing(found: Option<&ExecutionId>) -> String {
+    found.map_or_else(|| "does not exist".into(), |execution| format!("points to `{execution}`"))
 }

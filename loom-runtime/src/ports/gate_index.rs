@@ -19,6 +19,8 @@ pub trait GateIndex: Send + Sync {
 pub struct GateRow {
     /// Who asks.
     pub execution: ExecutionId,
+    /// The run that opened it: the row's `base` after that append.
+    pub run: u64,
     /// The frame; `execution/frame` is the gate's address.
     pub frame: FrameId,
     /// Its declared name.
@@ -68,7 +70,8 @@ impl GateState {
 /// A change of the index, part of an append or a creation.
 #[derive(Clone, Debug)]
 pub enum GateChange {
-    /// A gate was opened. A frame opens one gate in its life: a second time changes nothing.
+    /// A gate was opened, in the run that the execution is in after this append, wherever in it the new run
+    /// begins. A frame opens one gate in its life within a run: a second time changes nothing.
     Opened {
         /// The frame.
         frame: FrameId,
@@ -79,13 +82,14 @@ pub enum GateChange {
         /// When it expires.
         expires_at: Option<Timestamp>,
     },
-    /// It is open no longer. Changes nothing when it is not open: the first end stays.
+    /// It is open no longer, whichever run opened it. Changes nothing when it is not open: the first end
+    /// stays.
     Closed {
         /// The frame.
         frame: FrameId,
         /// How it ended; never [`GateState::Open`].
         state: GateState,
     },
-    /// Every gate that is still open is abandoned: the execution has ended.
+    /// Every gate that is still open, of every run, is abandoned: the execution, or its run, has ended.
     AbandonAll,
 }

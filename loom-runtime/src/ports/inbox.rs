@@ -18,9 +18,15 @@ pub trait Inbox: Send + Sync {
     /// refuses with [`StoreError::Terminal`], a missing one with [`StoreError::Unknown`]. A used key is
     /// answered first, so that a sender who lost the acknowledgement learns that the item is in, even when
     /// the execution has ended since. Durable when it returns.
+    ///
+    /// For a missing execution an [`early`](NewItem::early) item is kept instead, as durably, and answered as in
+    /// an inbox: keys are unique among the early items of an id. The creation of that execution moves them
+    /// into its inbox in its own transaction, with their positions and so in their order, and their keys count
+    /// there. Until then nobody can read them.
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError>;
 
-    /// The unconsumed items of an execution newer than `after`, in order; none when it does not exist.
+    /// The unconsumed items of an execution newer than `after`, in order; none when it does not exist, early
+    /// ones included.
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError>;
 }
 
@@ -37,12 +43,14 @@ pub struct NewItem {
     pub payload: String,
     /// When.
     pub at: Timestamp,
+    /// Whether it may wait for an execution that does not exist yet; makes no difference to one that does.
+    pub early: bool,
 }
 
 /// The answer to a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
-    /// It is in the inbox.
+    /// It is in the inbox, or kept for it.
     Accepted(InboxId),
     /// An item with this key came before; `same` when kind and payload were equal.
     Duplicate {

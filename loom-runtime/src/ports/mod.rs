@@ -1,16 +1,19 @@
 //! The ports: what the runtime needs of a store, as traits, and the values that cross them.
 //! No store lives here; the complete in-memory one is [`crate::Memory`].
 //!
-//! A store keeps five things, and changes them together: the *events* of every execution, one
-//! *execution row* each (status, next sequence, lease, wake-up, batch), the *inbox*, and the index of
-//! *gates*. [`EventStore::append`] is one transaction over all of them.
+//! A store keeps these things, and changes them together: the *events* of every execution, one
+//! *execution row* each (status, next sequence, run, lease, wake-up, batch), the *inbox*, and the index of
+//! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*, each
+//! changed by itself.
 
+mod branches;
 mod content;
 mod event_store;
 mod gate_index;
 mod inbox;
 mod lease_store;
 
+pub use branches::{BranchRegistry, BranchRow, SetBranch};
 pub use event_store::{
     Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, StoreError,
 };
@@ -19,6 +22,6 @@ pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};
 pub use lease_store::{ClaimRequest, Claimed, Lease, LeaseStore, TakeUp, WorkerId};
 
 /// A complete store: every port on one transactional backend.
-pub trait Store: EventStore + LeaseStore + Inbox + GateIndex + 'static {}
+pub trait Store: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + 'static {}
 
-impl<T: EventStore + LeaseStore + Inbox + GateIndex + 'static> Store for T {}
+impl<T: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + 'static> Store for T {}

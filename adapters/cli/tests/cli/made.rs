@@ -210,6 +210,7 @@ impl Made {
                 gates: self.gates.clone(),
                 consumed: Vec::new(),
                 posts: Vec::new(),
+                run: None,
                 close: status.map(|status| Close { status, wake_at, seen: 0 }),
             })
             .await

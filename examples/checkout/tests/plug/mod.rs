@@ -14,8 +14,9 @@ use loom::{
     ExecutionId,
     kernel::{Record, Timestamp},
     ports::{
-        Append, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow, Inbox, InboxId,
-        InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, StoreError, WorkerId,
+        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
+        SetBranch, StoreError, WorkerId,
     },
 };
 
@@ -157,5 +158,20 @@ impl<S: Inbox> Inbox for Plug<S> {
 impl<S: GateIndex> GateIndex for Plug<S> {
     async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
         self.inner.gates(execution).await
+    }
+}
+
+#[async_trait]
+impl<S: BranchRegistry> BranchRegistry for Plug<S> {
+    async fn branch(&self, name: &str) -> Result<Option<BranchRow>, StoreError> {
+        self.inner.branch(name).await
+    }
+
+    async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
+        self.inner.branches().await
+    }
+
+    async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
+        guarded!(self, self.inner.set_branch(set).await)
     }
 }

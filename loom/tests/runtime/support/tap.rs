@@ -11,8 +11,9 @@ use loom::{
     ExecutionId, Timestamp,
     kernel::Record,
     ports::{
-        Append, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow, Inbox, InboxId,
-        InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Store, StoreError, WorkerId,
+        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
+        SetBranch, Store, StoreError, WorkerId,
     },
 };
 use tokio::sync::watch;
@@ -241,5 +242,23 @@ impl GateIndex for Tapped {
     async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
         self.tap.pass().await?;
         self.inner.gates(execution).await
+    }
+}
+
+#[async_trait]
+impl BranchRegistry for Tapped {
+    async fn branch(&self, name: &str) -> Result<Option<BranchRow>, StoreError> {
+        self.tap.pass().await?;
+        self.inner.branch(name).await
+    }
+
+    async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
+        self.tap.pass().await?;
+        self.inner.branches().await
+    }
+
+    async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
+        self.tap.pass().await?;
+        self.tap.acknowledge(self.inner.set_branch(set).await)
     }
 }

@@ -6,8 +6,9 @@ use loom::{
     ExecutionId, Timestamp,
     kernel::Record,
     ports::{
-        Append, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow, Inbox, InboxId,
-        InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, StoreError, WorkerId,
+        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
+        SetBranch, StoreError, WorkerId,
     },
 };
 
@@ -73,6 +74,21 @@ impl Inbox for Broken {
 #[async_trait]
 impl GateIndex for Broken {
     async fn gates(&self, _: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
+        fire()
+    }
+}
+
+#[async_trait]
+impl BranchRegistry for Broken {
+    async fn branch(&self, _: &str) -> Result<Option<BranchRow>, StoreError> {
+        fire()
+    }
+
+    async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
+        fire()
+    }
+
+    async fn set_branch(&self, _: &SetBranch) -> Result<BranchRow, StoreError> {
         fire()
     }
 }
