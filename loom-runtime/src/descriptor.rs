@@ -252,6 +252,35 @@ pub enum Node {
         /// The column.
         column: u32,
     },
+    /// A message is awaited.
+    Message {
+        /// The call site's id.
+        id: &'static str,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+    },
+    /// A message is sent to another execution.
+    Send {
+        /// The call site's id.
+        id: &'static str,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+    },
+    /// A child execution is started.
+    Child {
+        /// The call site's id.
+        id: &'static str,
+        /// The name of its flow, as written.
+        flow: &'static str,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+    },
     /// A part is called.
     Part {
         /// The call site's id.
@@ -324,6 +353,9 @@ impl Node {
             | Self::Timer { line, column, .. }
             | Self::Decision { line, column, .. }
             | Self::Emit { line, column, .. }
+            | Self::Message { line, column, .. }
+            | Self::Send { line, column, .. }
+            | Self::Child { line, column, .. }
             | Self::Part { line, column, .. }
             | Self::Loop { line, column, .. }
             | Self::Branch { line, column, .. }

@@ -32,7 +32,7 @@ mod worker;
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
     AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    Pending, ProjectError, Said, Start, StartDynamic, StartError,
+    Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, UpdateError,
 };
 pub use context::{
     Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,

@@ -48,6 +48,10 @@ pub(crate) enum Wait {
         #[serde(skip_serializing_if = "Option::is_none")]
         schema: Option<serde_json::Value>,
     },
+    /// A message.
+    Message { frame: String, topic: String },
+    /// The end of another execution.
+    Child { frame: String, child: String },
     /// A step that was started.
     Step { frame: String, attempt: u32 },
 }
@@ -75,6 +79,12 @@ pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
         match (known.status, &known.kind, known.due) {
             (FrameStatus::Open, FrameKind::Timer, Some(due)) => waits.push(Wait::Timer { frame, due }),
             (FrameStatus::Open, FrameKind::Step { .. }, _) => waits.push(Wait::Step { frame, attempt }),
+            (FrameStatus::Open, FrameKind::Message { topic }, _) => {
+                waits.push(Wait::Message { frame, topic: topic.clone() });
+            }
+            (FrameStatus::Open, FrameKind::Child { child, .. }, _) => {
+                waits.push(Wait::Child { frame, child: child.to_string() });
+            }
             (FrameStatus::BackingOff, _, Some(due)) => waits.push(Wait::Retry { frame, attempt, due }),
             (FrameStatus::InDoubt, _, _) if !is_judged(id) => {
                 let reason = known.doubt.clone().unwrap_or_default();

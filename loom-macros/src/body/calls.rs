@@ -17,27 +17,35 @@ pub(crate) enum Syscall {
     Part,
     Suspend,
     Receive,
+    Call,
+    Spawn,
+    Timeout,
     Sleep,
     SleepUntil,
     Decide,
     Execute,
     Emit,
+    Send,
     Uuid,
     Random,
     Changed,
 }
 
 impl Syscall {
-    const ALL: [(&'static str, Self); 12] = [
+    const ALL: [(&'static str, Self); 16] = [
         ("run", Self::Run),
         ("part", Self::Part),
         ("suspend", Self::Suspend),
         ("receive", Self::Receive),
+        ("call", Self::Call),
+        ("spawn", Self::Spawn),
+        ("timeout", Self::Timeout),
         ("sleep", Self::Sleep),
         ("sleep_until", Self::SleepUntil),
         ("decide", Self::Decide),
         ("execute", Self::Execute),
         ("emit", Self::Emit),
+        ("send", Self::Send),
         ("uuid", Self::Uuid),
         ("random", Self::Random),
         ("changed", Self::Changed),
@@ -50,7 +58,7 @@ impl Syscall {
     /// Whether the call returns at once. Such a call may repeat at one site: the runtime counts
     /// its occurrences, so that it needs neither key nor id.
     pub(crate) fn is_synchronous(self) -> bool {
-        matches!(self, Self::Emit | Self::Uuid | Self::Random | Self::Changed)
+        matches!(self, Self::Emit | Self::Send | Self::Uuid | Self::Random | Self::Changed)
     }
 
     /// The id of a call that has no name.
@@ -66,6 +74,8 @@ impl Syscall {
 pub(crate) enum Target {
     /// `ctx.run(path(..))`.
     Step(Path),
+    /// `ctx.call(path(..))`, `ctx.spawn(path(..))`.
+    Flow(Path),
     /// `ctx.run(path(..).await)`, a mistake.
     Awaited(Expr),
     /// `ctx.run(anything_else)`.
@@ -174,8 +184,17 @@ impl Call {
                 };
                 Some(Node::Part { id, part, at })
             }
-            Syscall::Suspend | Syscall::Receive => Some(Node::Gate { id, at }),
-            Syscall::Sleep | Syscall::SleepUntil => Some(Node::Timer { id, at }),
+            Syscall::Call | Syscall::Spawn => {
+                let flow = match &self.target {
+                    Target::Flow(path) => last_name(path),
+                    _ => id.clone(),
+                };
+                Some(Node::Child { id, flow, at })
+            }
+            Syscall::Suspend => Some(Node::Gate { id, at }),
+            Syscall::Receive => Some(Node::Message { id, at }),
+            Syscall::Send => Some(Node::Send { id, at }),
+            Syscall::Sleep | Syscall::SleepUntil | Syscall::Timeout => Some(Node::Timer { id, at }),
             Syscall::Decide => Some(Node::Decision { id, at }),
             Syscall::Emit => Some(Node::Emit { id, at }),
             Syscall::Uuid | Syscall::Random | Syscall::Changed => None,
@@ -188,14 +207,15 @@ impl Target {
         let first = root.args.first();
         let name = first.and_then(literal);
         match syscall {
-            Syscall::Run => match first {
+            Syscall::Run | Syscall::Call | Syscall::Spawn => match first {
                 None => Self::Nothing,
                 Some(argument) => match bare(argument) {
                     Expr::Await(awaited) if called_path(&awaited.base).is_some() => {
                         Self::Awaited(argument.clone())
                     }
                     bare => match called_path(bare) {
-                        Some(path) => Self::Step(path.clone()),
+                        Some(path) if syscall == Syscall::Run => Self::Step(path.clone()),
+                        Some(path) => Self::Flow(path.clone()),
                         None => Self::Opaque(argument.clone()),
                     },
                 },
@@ -210,7 +230,7 @@ impl Target {
     /// The id that the target gives.
     fn id(&self) -> Option<String> {
         match self {
-            Self::Step(path) => Some(last_name(path)),
+            Self::Step(path) | Self::Flow(path) => Some(last_name(path)),
             Self::Part { name, .. } | Self::Gate { name, .. } | Self::Named { name } => {
                 name.as_ref().map(LitStr::value)
             }

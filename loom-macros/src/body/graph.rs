@@ -31,6 +31,19 @@ pub(crate) enum Node {
         id: String,
         at: Span,
     },
+    Message {
+        id: String,
+        at: Span,
+    },
+    Send {
+        id: String,
+        at: Span,
+    },
+    Child {
+        id: String,
+        flow: String,
+        at: Span,
+    },
     Part {
         id: String,
         part: String,
@@ -87,6 +100,11 @@ impl Node {
             Self::Timer { id: name, at } => leaf("Timer", *at, id(name)),
             Self::Decision { id: name, at } => leaf("Decision", *at, id(name)),
             Self::Emit { id: name, at } => leaf("Emit", *at, id(name)),
+            Self::Message { id: name, at } => leaf("Message", *at, id(name)),
+            Self::Send { id: name, at } => leaf("Send", *at, id(name)),
+            Self::Child { id, flow, at } => {
+                leaf("Child", *at, quote_spanned!(Span::mixed_site()=> id: #id, flow: #flow,))
+            }
             Self::Part { id, part, at } => {
                 leaf("Part", *at, quote_spanned!(Span::mixed_site()=> id: #id, part: #part,))
             }
@@ -123,6 +141,9 @@ impl Node {
             | Self::Timer { at, .. }
             | Self::Decision { at, .. }
             | Self::Emit { at, .. }
+            | Self::Message { at, .. }
+            | Self::Send { at, .. }
+            | Self::Child { at, .. }
             | Self::Part { at, .. }
             | Self::Loop { at, .. }
             | Self::Branch { at, .. }

@@ -32,7 +32,7 @@ use syn::{Block, Ident, Path};
 
 use crate::diagnostics::Diagnostics;
 
-pub(crate) use calls::{Call, Target};
+pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
 pub(crate) use graph::Arm;
 pub(crate) use graph::{Node, slice};

@@ -66,7 +66,7 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
         Target::Named { name } => {
             literal_name(call, name.as_ref(), "decision", diagnostics);
         }
-        Target::Step(_) | Target::Opaque(_) | Target::Nothing => {}
+        Target::Step(_) | Target::Flow(_) | Target::Opaque(_) | Target::Nothing => {}
     }
 }
 
@@ -159,7 +159,7 @@ fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
         }
         let (id, line) = (&call.id, line_of(&earlier.method));
         match (&call.target, &earlier.target) {
-            (Target::Step(path), Target::Step(_)) if call.ids.is_empty() => diagnostics.report(
+            (Target::Step(path) | Target::Flow(path), Target::Step(_) | Target::Flow(_)) if call.ids.is_empty() => diagnostics.report(
                 codes::STEP_TWICE,
                 path,
                 format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
@@ -180,7 +180,7 @@ fn has_identity(call: &Call) -> bool {
     let unnamed = match &call.target {
         Target::Opaque(_) | Target::Awaited(_) => true,
         Target::Gate { name, .. } | Target::Part { name, .. } | Target::Named { name } => name.is_none(),
-        Target::Step(_) | Target::Nothing => false,
+        Target::Step(_) | Target::Flow(_) | Target::Nothing => false,
     };
     !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))
 }

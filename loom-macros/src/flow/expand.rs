@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::LitStr;
 
 use crate::arguments::optional;
-use crate::body::{self, Call, SITES, Survey, Target};
+use crate::body::{self, Call, SITES, Survey, Syscall, Target};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
@@ -238,6 +238,9 @@ fn shape(flow: &Flow) -> TokenStream {
 
 fn gate(call: &Call, flow: &Flow) -> Option<TokenStream> {
     let Target::Gate { name: Some(name), ty: Some(ty) } = &call.target else { return None };
+    if call.syscall != Syscall::Suspend {
+        return None;
+    }
     let runtime = &flow.runtime;
     let line = location::line(call.method.span());
     Some(quote_spanned! {Span::mixed_site()=>

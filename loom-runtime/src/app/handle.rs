@@ -57,6 +57,10 @@ impl<F> Handle<F> {
         Self { app, id, flow: PhantomData }
     }
 
+    pub(super) fn app(&self) -> &App {
+        &self.app
+    }
+
     /// The execution's id.
     pub fn id(&self) -> &ExecutionId {
         &self.id

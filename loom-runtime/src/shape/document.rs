@@ -142,6 +142,9 @@ fn nodes(graph: &[Node]) -> Value {
         .map(|node| match *node {
             Node::Step { id, step, .. } => called("step", id, step),
             Node::Part { id, part, .. } => called("part", id, part),
+            Node::Child { id, flow, .. } => called("child", id, flow),
+            Node::Message { id, .. } => format!("message {id}").into(),
+            Node::Send { id, .. } => id.into(),
             Node::Gate { id, .. } => format!("gate {id}").into(),
             Node::Timer { id, .. } => format!("timer {id}").into(),
             Node::Decision { id, .. } => format!("decision {id}").into(),

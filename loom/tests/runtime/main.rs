@@ -9,6 +9,7 @@ mod cancels;
 mod checks;
 mod decisions;
 mod events;
+mod exchange;
 mod faults;
 mod gates;
 mod owners;

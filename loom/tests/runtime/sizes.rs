@@ -153,7 +153,7 @@ on_both! {
     }
 
     async fn b89_limits_can_be_set_and_hold_everywhere(rig: Rig) {
-        let limits = Limits { payload: 1_000, failure: 100 };
+        let limits = Limits { payload: 1_000, failure: 100, ..Limits::default() };
         let app = rig.builder(all(), &Tap::default()).await.limits(limits).build().unwrap();
         assert_eq!(too_large(app.start(producing(2_000)).await.unwrap().result().await), named("produce", "outcome", 1_000));
         assert_eq!(too_large(app.start(feeding(2_000)).await.unwrap().result().await), named("consume", "input", 1_000));

@@ -3,11 +3,11 @@
 
 use loom_runtime::{
     ExecutionId, Timestamp,
-    kernel::{Envelope, Event, Payload, Record},
+    kernel::{Envelope, Event, Payload, Record, Reply},
 };
 
 use super::{
-    frame::failure,
+    frame::{failure, outcome},
     instant::{instant, precise},
     schema::hint,
     text::{PAYLOAD, pad, shorten, width},
@@ -98,6 +98,21 @@ pub(crate) fn essence(event: &Event) -> String {
         Event::GateAnswered(e) => format!("{} (by {})", value(&e.answer), e.by),
         Event::EffectIndoubt(e) => format!("attempt {} ended without an outcome: {}", e.attempt, e.reason),
         Event::Domain(e) => format!("{} v{} {}", e.name, e.version, value(&e.data)),
+        Event::MessageAwaited(e) => format!("on {}", e.topic),
+        Event::MessageReceived(e) => format!("{} (by {})", value(&e.message.body), e.message.by),
+        Event::MessageDeadLettered(e) => format!("on {}: {}", e.message.topic, shorten(&e.reason, PAYLOAD)),
+        Event::MessageSent(e) => format!("{} to {} on {}", value(&e.body), e.to, e.topic),
+        Event::UpdateAnswered(e) => match &e.reply {
+            Reply::Accepted(reply) => format!("accepted: {}", value(reply)),
+            Reply::Rejected(reason) => format!("rejected: {}", shorten(reason, PAYLOAD)),
+        },
+        Event::ChildStarted(e) => format!("{}({}) as {}", e.flow, value(&e.input), e.child),
+        Event::ChildSettled(e) => outcome(&e.outcome),
+        Event::OutcomeDiscarded(e) => e.outcome.as_ref().map_or_else(|| "stopped".into(), outcome),
+        Event::CancelRequested(e) => format!("{} (by {})", shorten(&e.reason, PAYLOAD), e.by),
+        Event::ContinuedAsNew(e) => format!("run {}: {}({})", e.run, e.flow, value(&e.input)),
+        Event::ExecutionForked(e) => format!("from {}@{}", e.from.execution, e.from.events),
+        Event::WatchAdded(e) => format!("by {} of {}", e.frame, e.execution),
         Event::Reserved(_, payload) => value(payload),
         _ => String::new(),
     }

@@ -42,6 +42,11 @@ pub(crate) fn what(kind: &FrameKind) -> String {
         FrameKind::Timer => "timer".into(),
         FrameKind::Decision => "decision".into(),
         FrameKind::Domain { name } => format!("event {name}"),
+        FrameKind::Message { topic } => format!("message {topic}"),
+        FrameKind::Sent { to, topic } => format!("message {topic} to {to}"),
+        FrameKind::Reply => "reply".into(),
+        FrameKind::Child { child, flow, .. } => format!("child {flow} as {child}"),
+        FrameKind::Change => "change".into(),
     }
 }
 
@@ -63,8 +68,12 @@ pub(crate) fn status(frame: &Frame) -> String {
         (FrameStatus::Settled, FrameKind::Timer) => "fired".into(),
         (FrameStatus::Settled, FrameKind::Decision) => "decided".into(),
         (FrameStatus::Settled, FrameKind::Domain { .. }) => "emitted".into(),
-        (FrameStatus::Settled, FrameKind::Step { .. }) => match frame.outcome {
+        (FrameStatus::Settled, FrameKind::Message { .. }) => "received".into(),
+        (FrameStatus::Settled, FrameKind::Sent { .. } | FrameKind::Reply) => "sent".into(),
+        (FrameStatus::Settled, FrameKind::Change) => "taken".into(),
+        (FrameStatus::Settled, FrameKind::Step { .. } | FrameKind::Child { .. }) => match frame.outcome {
             Some(Outcome::Failed(_)) => "failed".into(),
+            Some(Outcome::Cancelled { .. }) => "cancelled".into(),
             _ => "done".into(),
         },
     }

@@ -17,6 +17,8 @@ pub(crate) struct Tree {
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    flow: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'static str>,
     line: u32,
     column: u32,
@@ -56,6 +58,7 @@ fn one(node: &Node, unreachable: bool) -> Tree {
         id: None,
         step: None,
         part: None,
+        flow: None,
         label: None,
         line,
         column,
@@ -76,6 +79,12 @@ fn one(node: &Node, unreachable: bool) -> Tree {
             tree.part = Some(part);
             ("part", Some(id))
         }
+        Node::Child { id, flow, .. } => {
+            tree.flow = Some(flow);
+            ("child", Some(id))
+        }
+        Node::Message { id, .. } => ("message", Some(id)),
+        Node::Send { id, .. } => ("send", Some(id)),
         Node::Gate { id, .. } => ("gate", Some(id)),
         Node::Timer { id, .. } => ("timer", Some(id)),
         Node::Decision { id, .. } => ("decision", Some(id)),

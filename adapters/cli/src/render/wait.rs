@@ -46,6 +46,8 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
                     line(format!("  {label}  {}", command(&[program, "verdict"], &what, options)));
                 }
             }
+            Wait::Message { frame, topic } => line(format!("message {frame}, on {topic}")),
+            Wait::Child { frame, child } => line(format!("child {frame}, as {child}")),
             Wait::Step { frame, attempt } => line(format!("step {frame}, attempt {attempt}")),
         }
     }

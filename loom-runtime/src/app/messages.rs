@@ -1,0 +1,217 @@
+//! Messages and updates to executions from outside.
+//! Not their taking: a flow does that, with `ctx.receive(..)`.
+
+use std::{
+    future::{Future, IntoFuture},
+    pin::Pin,
+};
+
+use kernel::{Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{App, Handle};
+use crate::{
+    inbox_item::Item,
+    ports::{Posted, StoreError},
+};
+
+/// Why a message was not taken. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The message cannot be sent: it is no JSON, or too large.
+    #[error("the message cannot be sent: {reason}")]
+    Invalid {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Another message was sent under this key.
+    #[error("the key {key:?} was used before, for another message to `{execution}`: keys are used once")]
+    KeyReused {
+        /// To whom.
+        execution: ExecutionId,
+        /// The key.
+        key: String,
+    },
+    /// The store refused (the execution is unknown, or has ended) or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why an update has no reply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UpdateError {
+    /// The flow refused it, or could not read it.
+    #[error("the update was rejected: {reason}")]
+    Rejected {
+        /// Why, as the flow says it.
+        reason: String,
+    },
+    /// The execution ended before it took the update: it was not done.
+    #[error("execution `{execution}` has {status} without taking the update", status = .status.past())]
+    Ended {
+        /// The execution.
+        execution: ExecutionId,
+        /// How it ended.
+        status: Status,
+    },
+    /// The reply does not have the expected type.
+    #[error("the reply does not read as {ty}: {reason}")]
+    Undecodable {
+        /// The type.
+        ty: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It was not sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+impl From<StoreError> for UpdateError {
+    fn from(error: StoreError) -> Self {
+        Self::Send(error.into())
+    }
+}
+
+/// A message that is being put together; `.await` sends it.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct SendMessage {
+    app: App,
+    to: ExecutionId,
+    topic: String,
+    body: Result<Payload, InvalidPayload>,
+    by: String,
+    key: Option<String>,
+    early: bool,
+}
+
+impl App {
+    /// Sends a message to an execution: `app.send(&id, "jobs", &job).await?`. It waits in the inbox, behind those that
+    /// came before it on its topic, until the flow takes it with `ctx.receive("jobs")`; through restarts and new runs.
+    ///
+    /// # Errors
+    /// See [`SendError`]: there is no such execution (unless [`SendMessage::early`]), or it has ended.
+    pub fn send<T: Serialize + ?Sized>(&self, to: &ExecutionId, topic: &str, body: &T) -> SendMessage {
+        SendMessage {
+            app: self.clone(),
+            to: to.clone(),
+            topic: topic.into(),
+            body: Payload::encode(body),
+            by: "unknown".into(),
+            key: None,
+            early: false,
+        }
+    }
+}
+
+impl SendMessage {
+    /// Who sends it.
+    pub fn by(mut self, sender: impl Into<String>) -> Self {
+        self.by = sender.into();
+        self
+    }
+
+    /// A key of the sender's: sent again under it, the message is taken once.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Keeps the message for an execution that does not exist yet, until it is started.
+    pub fn early(mut self) -> Self {
+        self.early = true;
+        self
+    }
+
+    async fn send(self, reply_to: Option<String>) -> Result<(), SendError> {
+        let Self { app, to, topic, body, by, key, early } = self;
+        let body = body.map_err(|e| SendError::Invalid { reason: e.0 })?;
+        app.engine.limits.check_given(&body).map_err(|reason| SendError::Invalid { reason })?;
+        let post_key = key.as_ref().map(|key| format!("message:{key}"));
+        let item = Item::Message(Message { topic, body, by, reply_to });
+        let mut item = item.into_new(&to, post_key, app.engine.clock.now());
+        item.early = early;
+        let posted = app.engine.store.post(item).await?;
+        app.engine.arrived(&to);
+        match (posted, key) {
+            (Posted::Duplicate { same: false }, Some(key)) => {
+                Err(SendError::KeyReused { execution: to, key })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl IntoFuture for SendMessage {
+    type Output = Result<(), SendError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send(None))
+    }
+}
+
+impl App {
+    /// Asks an execution for something, and waits for its reply, for as long as it takes: the flow takes the update with
+    /// `ctx.receive("topic").update()`, and accepts or rejects it. With a [`SendMessage::key`], asked again after a lost
+    /// answer, it is done once and gets the same reply.
+    ///
+    /// # Errors
+    /// See [`UpdateError`]: an update is never lost silently, at the execution's end either.
+    pub async fn update<R: DeserializeOwned>(&self, update: SendMessage) -> Result<R, UpdateError> {
+        let to = update.to.clone();
+        let reply_to = update.key.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        // The reply may be there already, if it was asked for before: its run is read from the start.
+        let from = match update.key {
+            Some(_) => 0,
+            None => self.row(&to).await?.next,
+        };
+        match update.send(Some(reply_to.clone())).await {
+            // An update that was sent before may have its reply.
+            Err(SendError::Store(StoreError::Terminal { .. })) | Ok(()) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut events = self.events(&to, from);
+        while let Some(envelope) = events.next().await {
+            let reply = match envelope {
+                Err(StoreError::Unavailable(_)) => continue,
+                Err(error) => return Err(error.into()),
+                Ok(envelope) => match envelope.event {
+                    Event::UpdateAnswered(e) if e.reply_to == reply_to => e.reply,
+                    Event::MessageDeadLettered(e) if e.message.reply_to.as_ref() == Some(&reply_to) => {
+                        Reply::Rejected(e.reason)
+                    }
+                    _ => continue,
+                },
+            };
+            return match reply {
+                Reply::Rejected(reason) => Err(UpdateError::Rejected { reason }),
+                Reply::Accepted(reply) => reply.decode().map_err(|reason| UpdateError::Undecodable {
+                    ty: std::any::type_name::<R>(),
+                    reason: reason.0,
+                }),
+            };
+        }
+        let status = self.row(&to).await?.status;
+        Err(UpdateError::Ended { execution: to, status })
+    }
+}
+
+impl<F> Handle<F> {
+    /// Sends it a message; see [`App::send`].
+    pub fn send<T: Serialize + ?Sized>(&self, topic: &str, body: &T) -> SendMessage {
+        self.app().send(self.id(), topic, body)
+    }
+
+    /// Asks it for something, and waits for the reply; see [`App::update`].
+    ///
+    /// # Errors
+    /// See [`UpdateError`].
+    pub async fn update<T: Serialize + ?Sized, R: DeserializeOwned>(
+        &self,
+        topic: &str,
+        body: &T,
+    ) -> Result<R, UpdateError> {
+        self.app().update(self.send(topic, body)).await
+    }
+}
