@@ -7,8 +7,8 @@ use fixture::*;
 use loom_runtime::{
     Status,
     ports::{
-        ClaimRequest, EventStore, GateChange, GateIndex, Inbox, LeaseStore, ListFilter, NewExecution, Posted,
-        StoreError,
+        Append, BranchRegistry, ClaimRequest, EventStore, GateChange, GateIndex, Inbox, LeaseStore,
+        ListFilter, NewExecution, Posted, SetBranch, StoreError,
     },
 };
 use sqlite::Sqlite;
@@ -72,6 +72,40 @@ async fn a_post_to_an_unreadable_row_is_refused() {
 }
 
 #[tokio::test]
+async fn an_append_does_not_suffer_from_an_unreadable_row_that_it_posts_to() {
+    let (store, _, mut good) = damaged("UPDATE executions SET status = 'nonsense' WHERE id = 'bad'").await;
+    let posts = ["bad", "good"].map(|name| item(name, None, "1".into())).into();
+    let append = Append { posts, ..good.batch(1) };
+    assert_eq!(store.append(&append).await, Ok(()));
+    good.next += 1;
+    good.append(1).await;
+    assert_eq!(store.pending(&id("good"), 0).await.expect("pending").len(), 1);
+}
+
+#[tokio::test]
+async fn an_unreadable_branch_hides_no_other() {
+    let path = fresh();
+    let store = open(&path).await;
+    Owner::create(&store, "bad").await;
+    Owner::create(&store, "good").await;
+    let set = |name: &str, execution: &str| SetBranch {
+        name: name.into(),
+        expected: None,
+        execution: id(execution),
+        at: at(1),
+        by: "ann".into(),
+    };
+    store.set_branch(&set("one", "bad")).await.expect("set");
+    store.set_branch(&set("two", "good")).await.expect("set");
+    run(&mut raw(&path).await, "UPDATE branches SET version = -1 WHERE name = 'one'").await;
+    is_about_bad(store.branch("one").await);
+    is_about_bad(store.set_branch(&set("one", "good")).await);
+    let rows = store.branches().await.expect("branches");
+    assert_eq!(rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["two"]);
+    store.set_branch(&set("three", "good")).await.expect("set");
+}
+
+#[tokio::test]
 async fn a_log_with_a_hole_is_not_read() {
     for sequence in 0..4 {
         let sql = format!(
@@ -126,7 +160,7 @@ async fn an_unreadable_gate_hides_no_other() {
         let mut owner = Owner::create(&store, name).await;
         let frame = loom_runtime::FrameId::parsed("gate");
         let open = GateChange::Opened { frame, gate: "g".into(), schema: "{}".into(), expires_at: None };
-        let append = loom_runtime::ports::Append { gates: vec![open], ..owner.batch(1) };
+        let append = Append { gates: vec![open], ..owner.batch(1) };
         store.append(&append).await.expect("accepted");
         owner.next += 1;
     }

@@ -22,6 +22,7 @@
 //!   batch that created it with [`NewExecution::content`](crate::ports::NewExecution::content).
 //! - Keep the newest fence apart from the lease: it must outlive it.
 //! - Refuse duplicate sequences by a unique key too. It never fires while the checks are right.
+//! - Positions of inbox items grow over everything: posts from outside, those of appends, early items.
 //! - Payloads are bytes. A column type that re-orders keys or cuts numbers loses them.
 //! - Compare ids by their bytes; a collation of a language does not.
 //! - Answer [`Unavailable`](crate::ports::StoreError::Unavailable) whenever it is not known whether a write
@@ -33,13 +34,18 @@ use std::sync::Arc;
 
 use crate::ports::Store;
 
+pub mod branches;
+pub mod creations;
+pub mod early;
 mod fixture;
 pub mod gates;
 pub mod inbox;
 pub mod leases;
 pub mod lists;
 pub mod logs;
+pub mod posts;
 pub mod races;
+pub mod runs;
 
 /// A store under test.
 pub type Shared = Arc<dyn Store>;
@@ -83,6 +89,11 @@ macro_rules! store_conformance {
                 a_large_payload_round_trips
                 a_large_batch_round_trips
             }
+            creations {
+                an_execution_begins_with_its_records
+                an_execution_begins_with_its_gates
+                a_creation_is_its_records_and_gates
+            }
             lists {
                 pages_come_in_byte_order
                 filters_combine
@@ -124,6 +135,31 @@ macro_rules! store_conformance {
                 what_a_close_consumes_does_not_refuse_it
                 owners_see_who_waits
             }
+            early {
+                early_items_are_there_at_the_creation
+                early_items_share_the_positions
+                an_early_key_is_used_once
+                an_early_key_counts_in_the_inbox
+                only_an_early_item_is_kept
+                early_makes_no_difference_to_what_exists
+                early_items_are_moved_once
+                no_early_item_is_lost_to_a_creation
+            }
+            posts {
+                a_post_arrives_with_its_append
+                posts_are_content_of_their_batch
+                posts_of_one_append_keep_their_order
+                a_post_that_nobody_takes_is_dropped
+                a_post_s_key_is_used
+                a_post_wakes_its_execution
+                an_owner_finds_a_post_before_it_closes
+                a_post_to_itself_finds_what_its_append_left
+                an_append_posts_as_it_closes
+                an_early_post_of_an_append_waits
+                a_long_list_of_posts_arrives
+                b52_no_post_of_an_append_is_lost_to_a_close
+                fifty_appends_post_to_one
+            }
             gates {
                 an_opened_gate_is_listed
                 a_gate_ends_once
@@ -131,6 +167,21 @@ macro_rules! store_conformance {
                 changes_apply_in_order
                 open_gates_come_in_order
                 a_frame_opens_one_gate
+            }
+            runs {
+                a_run_begins_with_an_event_of_its_append
+                a_run_is_content_of_its_batch
+                a_frame_opens_one_gate_in_each_run
+                a_gate_is_of_the_run_after_its_append
+                an_end_reaches_the_gates_of_every_run
+            }
+            branches {
+                a_branch_reads_back
+                a_branch_moves_when_it_is_where_it_should_be
+                b29_a_retried_set_is_recognised
+                a_branch_points_to_an_execution
+                branches_come_in_byte_order
+                of_fifty_sets_at_once_one_succeeds
             }
             races {
                 b88_fifty_concurrent_creates_give_one
@@ -164,12 +215,17 @@ mod tests {
     fn the_macro_names_every_case() {
         let kit = include_str!("mod.rs");
         let cases = [
+            include_str!("branches.rs"),
+            include_str!("creations.rs"),
+            include_str!("early.rs"),
             include_str!("gates.rs"),
             include_str!("inbox.rs"),
             include_str!("leases.rs"),
             include_str!("lists.rs"),
             include_str!("logs.rs"),
+            include_str!("posts.rs"),
             include_str!("races.rs"),
+            include_str!("runs.rs"),
         ];
         let mut count = 0;
         for line in cases.iter().flat_map(|file| file.lines()) {
@@ -179,6 +235,6 @@ mod tests {
                 count += 1;
             }
         }
-        assert!(count > 70, "{count} cases");
+        assert!(count > 100, "{count} cases");
     }
 }
