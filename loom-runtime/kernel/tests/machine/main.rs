@@ -5,6 +5,7 @@
 mod attempts;
 mod batches;
 mod calls;
+mod children;
 mod codec;
 mod cost;
 mod delivery;
@@ -15,6 +16,7 @@ mod faults;
 mod folding;
 mod golden;
 mod identity;
+mod messages;
 mod play;
 mod program;
 mod random;
