@@ -5,6 +5,7 @@
 mod attempts;
 mod batches;
 mod calls;
+mod cancels;
 mod children;
 mod codec;
 mod cost;
@@ -20,6 +21,7 @@ mod messages;
 mod play;
 mod program;
 mod random;
+mod runs;
 mod time;
 mod world;
 
