@@ -170,6 +170,9 @@ pub struct NewRun {
     /// Where it was forked from, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ForkPoint>,
+    /// Numbered behaviours of the engine that hold for this run. There are none yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<u16>,
 }
 
 /// A place in the log of another execution.

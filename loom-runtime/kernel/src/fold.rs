@@ -323,15 +323,22 @@ impl State {
                 };
             }
             Event::ExecutionForked(e) => {
+                for id in e.children.keys() {
+                    if !matches!(self.frame(id)?.kind, FrameKind::Child { .. }) {
+                        return Err(format!("frame `{id}` is not a child"));
+                    }
+                }
+                for (id, frame) in &mut self.frames {
+                    if let FrameKind::Child { child, on_close, .. } = &mut frame.kind {
+                        match e.children.get(id) {
+                            Some(own) => child.clone_from(own),
+                            None => *on_close = OnClose::Abandon, // the origin's, not to be cancelled from here
+                        }
+                    }
+                }
                 self.origin = Some(e.from.clone());
                 // What others waited for is the origin's, not this branch's.
                 (self.parent, self.watchers) = (None, Vec::new());
-                for (id, own) in &e.children {
-                    match &mut self.frame(id)?.kind {
-                        FrameKind::Child { child, .. } => child.clone_from(own),
-                        _ => return Err(format!("frame `{id}` is not a child")),
-                    }
-                }
                 (self.status, self.parked, self.cancel) = (Status::Running, None, None);
             }
             Event::WatchAdded(e) => self.watchers.push(e.clone()),

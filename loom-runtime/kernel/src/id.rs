@@ -48,7 +48,8 @@ impl ExecutionId {
         text.push(':');
         for byte in frame.as_str().bytes() {
             match byte {
-                b'/' | b'~' | b'"' => text.push_str(&format!("%{byte:02X}")),
+                // `%` too: a frame's own escapes must stay apart from these.
+                b'/' | b'~' | b'"' | b':' | b'%' => text.push_str(&format!("%{byte:02X}")),
                 _ if byte.is_ascii_graphic() => text.push(char::from(byte)),
                 _ => text.push_str(&format!("%{byte:02X}")),
             }

@@ -2,7 +2,7 @@
 //! Not the log: nothing here is recorded until the machine has accepted the whole pass.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -193,7 +193,9 @@ pub(super) struct Inner {
     /// Markers of changed code that the log holds for this pass.
     pub(super) changes: BTreeMap<FrameId, bool>,
     /// Whether this pass may go where no code has been before: then it takes the changed path.
-    pub(super) is_new: bool,
+    is_new: bool,
+    /// What the log holds of this pass, by frame and whether it was dropped: before that, it has been everywhere.
+    ahead: BTreeSet<(FrameId, bool)>,
     /// How many events the run had before this pass.
     pub(super) events: u64,
     /// How often each synchronous call site was passed.
@@ -222,6 +224,12 @@ impl Issue {
     pub(super) fn frame(&self) -> &FrameId {
         let (Self::Requested(frame) | Self::Abandoned(frame)) = self;
         frame
+    }
+}
+
+impl Issue {
+    pub(super) fn is_drop(&self) -> bool {
+        matches!(self, Self::Abandoned(_))
     }
 }
 
@@ -341,7 +349,7 @@ impl Cx {
                 inner.slots.contains_key(frame) || inner.issue(request, Some(Settled::Fired)).is_some()
             };
         }
-        let changed = inner.is_new;
+        let changed = inner.is_beyond_the_log();
         inner.changes.insert(frame.clone(), changed);
         if changed {
             let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
@@ -430,6 +438,18 @@ impl Inner {
         let nth = *passed;
         *passed += 1;
         nth
+    }
+
+    /// Whether this pass may go where no code has been before, and what it comes to before that.
+    pub(super) fn is_new(&mut self, is_new: bool, ahead: BTreeSet<(FrameId, bool)>) {
+        (self.is_new, self.ahead) = (is_new, ahead);
+    }
+
+    fn is_beyond_the_log(&self) -> bool {
+        let done = |frame: &FrameId, dropped: bool| {
+            self.issued.iter().any(|issue| issue.frame() == frame && issue.is_drop() == dropped)
+        };
+        self.is_new && self.ahead.iter().all(|(frame, dropped)| done(frame, *dropped))
     }
 
     /// Registers a request. `None` when its id is taken: the fault is set then.

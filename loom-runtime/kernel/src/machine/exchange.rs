@@ -1,7 +1,10 @@
 //! What the machine does about other executions, and about its own next run: messages, children, watches, cancels.
 //! Not the delivery of posts: they leave with a batch, and come in as inputs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use super::{
     Input, Machine, Offered, Phase,
@@ -11,30 +14,32 @@ use super::{
     replay::settled_child,
 };
 use crate::{
-    Cancelled, ChildSettled, ChildStarted, DeadLetter, Digest, Discarded, Event, ExecutionId, FrameId,
-    FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived, MessageSent, NewRun, OnClose, Outcome,
-    Parent, ParkReport, Payload, Post, Reply, StartChild, Told, UpdateAnswered,
+    Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, EffectError, Event,
+    ExecutionId, Fault, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
+    MessageSent, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, Told,
+    UpdateAnswered,
 };
 
 /// Messages that nobody has taken, and frames that wait for some. Both in order: of coming, of opening.
 #[derive(Default)]
 pub(super) struct PostOffice {
-    letters: BTreeMap<String, VecDeque<(Message, u64)>>,
+    letters: BTreeMap<String, BTreeMap<u64, Message>>,
     waiting: BTreeMap<String, BTreeMap<u64, FrameId>>,
 }
 
 impl PostOffice {
     /// Keeps a message until somebody takes it. It stays in the inbox as long.
     pub(super) fn keep(&mut self, message: Message, item: u64) {
-        self.letters.entry(message.topic.clone()).or_default().push_back((message, item));
+        self.letters.entry(message.topic.clone()).or_default().insert(item, message);
     }
 
-    /// The frame waits no more.
-    pub(super) fn forget(&mut self, frame: &FrameId) {
-        self.waiting.retain(|_, frames| {
-            frames.retain(|_, waiting| waiting != frame);
-            !frames.is_empty()
-        });
+    /// The frame that was opened then waits no more.
+    pub(super) fn forget(&mut self, topic: &str, opened: u64) {
+        let Some(frames) = self.waiting.get_mut(topic) else { return };
+        frames.remove(&opened);
+        if frames.is_empty() {
+            self.waiting.remove(topic);
+        }
     }
 
     fn wait(&mut self, topic: String, opened: u64, frame: FrameId) {
@@ -42,14 +47,14 @@ impl PostOffice {
     }
 
     /// Who takes the next message of the topic, if both are there.
-    fn match_up(&self, topic: &str) -> Option<FrameId> {
-        self.letters.get(topic).filter(|letters| !letters.is_empty())?;
-        self.waiting.get(topic)?.first_key_value().map(|(_, frame)| frame.clone())
+    fn match_up(&self, topic: &str) -> Option<(u64, FrameId)> {
+        self.letters.get(topic)?;
+        self.waiting.get(topic)?.first_key_value().map(|(opened, frame)| (*opened, frame.clone()))
     }
 
-    fn take(&mut self, topic: &str) -> Option<(Message, u64)> {
+    fn take(&mut self, topic: &str) -> Option<(u64, Message)> {
         let letters = self.letters.get_mut(topic)?;
-        let first = letters.pop_front();
+        let first = letters.pop_first();
         if letters.is_empty() {
             self.letters.remove(topic);
         }
@@ -80,19 +85,27 @@ impl Machine {
     /// Gives the topic's messages to those who wait for them; what they cannot read is dead-lettered.
     pub(super) fn deliver_mail(&mut self, topic: &str) -> Result<(), ParkReport> {
         while matches!(self.phase, Phase::Live)
-            && let Some(frame) = self.post.match_up(topic)
-            && let Some((message, item)) = self.post.take(topic)
+            && let Some((opened, frame)) = self.post.match_up(topic)
+            && let Some((item, message)) = self.post.take(topic)
         {
-            self.journal.consume(item);
             let check = match self.cx.shared.lock().slots.get(&frame).map(|slot| &slot.op) {
                 Some(Op::Receive { check, .. }) => Some(*check),
                 _ => None,
             };
-            if let Some(Err(reason)) = check.map(|check| check(&message.body)) {
+            // The user's code. While it does not come to an end, the message stays in the inbox.
+            let checked =
+                catch_unwind(AssertUnwindSafe(|| check.map_or(Ok(()), |check| check(&message.body))));
+            let checked = checked.map_err(|panic| {
+                let said = crate::panic_text(panic.as_ref());
+                let message = format!("reading a message on `{topic}` panicked: {said}");
+                ParkReport::new(Fault::FlowPanicked, message).frame(&frame)
+            })?;
+            self.journal.consume(item);
+            if let Err(reason) = checked {
                 self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }))?;
                 continue;
             }
-            self.post.forget(&frame);
+            self.post.forget(topic, opened);
             let received = MessageReceived { frame: frame.clone(), message: message.clone() };
             self.deliver(frame, Event::MessageReceived(received), Settled::Received(message))?;
         }
@@ -101,7 +114,7 @@ impl Machine {
 
     /// Nobody will take what is left: the execution ends.
     fn bury_mail(&mut self) {
-        for (message, item) in std::mem::take(&mut self.post.letters).into_values().flatten() {
+        for (item, message) in std::mem::take(&mut self.post.letters).into_values().flatten() {
             self.journal.consume(item);
             let reason = "the execution ended".to_owned();
             // Always follows from the state of an execution that has not ended yet.
@@ -147,6 +160,38 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether the child lives although nobody waits for it.
+    fn goes_on_alone(&self, frame: &FrameId) -> bool {
+        let known = self.state().frames.get(frame).filter(|f| f.outcome.is_none());
+        known.is_some_and(|f| matches!(f.kind, FrameKind::Child { on_close: OnClose::Abandon, .. }))
+            && self.refusal(frame).is_none()
+    }
+
+    /// Nobody waits for the child any more: it is not started, unless it is to go on by itself.
+    pub(super) fn forget_child(&mut self, frame: &FrameId) {
+        if !self.goes_on_alone(frame) {
+            self.children.retain(|(_, child)| child != frame);
+        }
+    }
+
+    pub(super) fn forget_children(&mut self) {
+        let children = std::mem::take(&mut self.children);
+        self.children = children.into_iter().filter(|(_, frame)| self.goes_on_alone(frame)).collect();
+    }
+
+    /// Children that nobody waits for, and that whoever owned the execution may not have started.
+    pub(super) fn restart_lonely_children(&mut self) {
+        let known: BTreeSet<_> = self.children.iter().map(|(_, frame)| frame.clone()).collect();
+        // Those from before a fork are the origin's affair.
+        let from = self.state().origin.as_ref().map_or(0, |origin| origin.events);
+        let is_lonely = |frame: &FrameId, opened: u64| {
+            opened >= from && !known.contains(frame) && self.goes_on_alone(frame)
+        };
+        let frames = self.state().frames.iter().filter(|(id, f)| is_lonely(id, f.opened));
+        let lonely: Vec<_> = frames.map(|(id, _)| id.clone()).collect();
+        lonely.into_iter().for_each(|frame| self.children.push_front((0, frame)));
+    }
+
     /// Whoever owned the execution may have died before the child was started: once more does no harm.
     pub(super) fn restart_child(&mut self, frame: FrameId) {
         match self.cx.shared.lock().slots.get(&frame).map(|slot| &slot.op) {
@@ -158,7 +203,8 @@ impl Machine {
     }
 
     pub(super) fn next_child(&mut self) -> Option<StartChild> {
-        if self.held || !matches!(self.phase, Phase::Live) {
+        let ends = matches!(self.phase, Phase::Closing(_) | Phase::Rolling(_));
+        if !ends && (self.held || !matches!(self.phase, Phase::Live)) {
             return None;
         }
         self.children.front().filter(|(upto, _)| *upto <= self.journal.durable())?;
@@ -170,6 +216,19 @@ impl Machine {
         let (child, flow, input) = (child.clone(), flow.clone(), input.clone());
         let parent = Parent { execution: self.config.execution.clone(), frame };
         Some(StartChild { child, flow, input, parent })
+    }
+
+    /// The child that a frame asked for will never be: its call fails.
+    pub(super) fn not_started(&mut self, frame: FrameId, error: EffectError) -> Done {
+        let known = self.state().frames.get(&frame).filter(|f| f.status == FrameStatus::Open);
+        let Some(FrameKind::Child { child, .. }) = known.map(|f| &f.kind) else {
+            return Ok(Offered::Ignored("no frame waits for this child"));
+        };
+        if matches!(&error, EffectError::NotStarted { child: of, .. } if of != child.as_str()) {
+            return Ok(Offered::Ignored("the child was another run's"));
+        }
+        self.fail(frame, error.into())?;
+        Ok(Offered::Accepted)
     }
 
     pub(super) fn child_settled(
@@ -204,6 +263,9 @@ impl Machine {
     /// What an open child is told when nobody waits for it any more.
     pub(super) fn cancel_child(&self, frame: &FrameId) -> Option<Post> {
         let known = self.state().frames.get(frame).filter(|f| f.status == FrameStatus::Open)?;
+        if self.refusal(frame).is_some() {
+            return None; // whoever has that id is no child of this execution
+        }
         let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
         let me = &self.config.execution;
         let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
@@ -256,6 +318,7 @@ impl Machine {
     /// The flow asks for another run: what it has begun in this one is over.
     pub(super) fn end_run(&mut self, input: Payload) {
         self.tear_down();
+        self.in_doubt_where_lost();
         self.in_doubt_where_running("cancelled");
         self.revoke_all();
         self.phase = match self.state().cancel.clone() {
@@ -264,11 +327,32 @@ impl Machine {
         };
     }
 
+    /// Attempts of at-most-once steps that an owner before this one has made, and whose end nobody will ask for.
+    fn in_doubt_where_lost(&mut self) {
+        let lost = |id: &FrameId, f: &Frame| {
+            let is_step = matches!(f.kind, FrameKind::Step { .. }) && f.status == FrameStatus::Open;
+            is_step
+                && !self.active.contains_key(id)
+                && self.terms(id).1 == Delivery::AtMostOnce
+                && self.refusal(id).is_none()
+        };
+        let frames = self.state().frames.iter().filter(|(id, f)| lost(id, f));
+        let lost: Vec<_> = frames.map(|(id, f)| (id.clone(), f.attempt)).collect();
+        for (frame, attempt) in lost {
+            // Cannot fail for a frame that is open; if it does, the next run begins all the same.
+            let _ = self.doubt(frame, attempt, "crash");
+        }
+    }
+
     pub(super) fn take_rolling(&mut self, input: Input) -> Offered {
         match input {
             Input::Ended { frame, attempt, end } => self.left(&frame, attempt, &end),
             Input::Message { message, item } => {
                 self.post.keep(message, item);
+                Offered::Accepted
+            }
+            Input::HandBack => {
+                self.held = true; // the next owner begins the run
                 Offered::Accepted
             }
             Input::Cancel { reason, by, item, .. } => {
@@ -295,8 +379,9 @@ impl Machine {
         let Phase::Rolling(input) = &self.phase else { return };
         let (input, run) = (input.clone(), self.state().run + 1);
         let posts: Vec<_> = self.state().frames.keys().filter_map(|frame| self.cancel_child(frame)).collect();
-        let state = self.state();
-        let seed = Digest::of_parts(&[&state.seed.bytes(), &run.to_le_bytes()]);
+        let (state, me) = (self.state(), self.config.execution.as_str());
+        // With the execution: a fork shares the seed of the run that it was cut from.
+        let seed = Digest::of_parts(&[&state.seed.bytes(), me.as_bytes(), &run.to_le_bytes()]);
         let new_run = NewRun {
             run,
             flow: state.flow.clone(),
@@ -306,6 +391,7 @@ impl Machine {
             parent: state.parent.clone(),
             watchers: state.watchers.clone(),
             origin: state.origin.clone(),
+            flags: Vec::new(),
         };
         self.phase = Phase::Live;
         for early in std::mem::take(&mut self.early).into_values() {
@@ -316,7 +402,7 @@ impl Machine {
             posts.into_iter().for_each(|post| self.journal.post(post));
             self.journal.progressed();
             self.respawn(seed, input);
-            self.cx.shared.lock().is_new = true;
+            self.cx.shared.lock().is_new(true, BTreeSet::new());
             let turn = self.pass(None, Moment { at: self.state().updated_at, events: 1 })?;
             self.unless_stuck(turn)
         });

@@ -1,6 +1,8 @@
 //! Live transitions: each input becomes events, one delivery and what the flow asks for next.
 //! Not the waiting for them: the driver brings inputs, this never blocks.
 
+use std::collections::BTreeSet;
+
 use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
     cx::{Due, Issue, Op, Settled},
@@ -9,7 +11,7 @@ use super::{
 use crate::{
     Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectError, Event, Failed,
     Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome, ParkReport,
-    RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet, UnfoldableEvent,
+    Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet, UnfoldableEvent,
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -66,7 +68,7 @@ impl Machine {
             Input::ChildSettled { frame, child, outcome, item } => {
                 self.child_settled(frame, &child, outcome, item)
             }
-            Input::NotStarted { frame, error } => self.fail(frame, error.into()).map(|()| Offered::Accepted),
+            Input::NotStarted { frame, error } => self.not_started(frame, error),
             Input::Watch { by, item } => self.take_watch(by, item),
             Input::Verdict { frame, verdict, by, item } => self.verdict(frame, verdict, by, item),
             Input::Noted { item } => {
@@ -95,6 +97,8 @@ impl Machine {
     /// ends; else they stay in the inbox, for a refusal to bring them again, or for the next owner.
     fn take_closing(&mut self, input: Input, ends: bool) -> Offered {
         match input {
+            // It stays in the inbox, for a flow that would tidy up may go on.
+            Input::Cancel { .. } if self.lets_go_alive() => Offered::Ignored("the owner lets go"),
             Input::Cancel { reason, by, item, .. } => {
                 self.journal.consume(item);
                 let (reason, by) = match self.state().cancel.clone() {
@@ -181,24 +185,25 @@ impl Machine {
         event: Event,
         outcome: Settled,
     ) -> Result<(), ParkReport> {
-        let (next, base, most) = (self.state().next, self.state().base, self.config.history);
-        if next - base >= most {
-            let message = format!("run {} has {} events, the limit is {most}", self.state().run, next - base);
-            return Err(ParkReport::new(Fault::HistoryTooLong, message));
-        }
         if let Some(due) = self.state().frames.get(&frame).and_then(|f| f.due) {
             self.dues.remove(&(due, frame.clone()));
         }
         self.commit(event)?;
         self.journal.progressed();
+        // The outcome is on record, whatever comes of it: what is consumed or has run is not lost.
+        let (events, most) = (self.state().next - self.state().base, self.config.history);
+        if events > most {
+            let message = format!("run {} has {events} events, the limit is {most}", self.state().run);
+            return Err(ParkReport::new(Fault::HistoryTooLong, message));
+        }
         let moment = Moment { at: self.state().updated_at, events: self.state().next - self.state().base };
-        self.cx.shared.lock().is_new = true;
+        self.cx.shared.lock().is_new(true, BTreeSet::new());
         let turn = self.pass(Some((&frame, outcome)), moment)?;
         self.accept(self.unless_stuck(turn)?);
         Ok(())
     }
 
-    fn fail(&mut self, frame: FrameId, failure: Failed) -> Result<(), ParkReport> {
+    pub(super) fn fail(&mut self, frame: FrameId, failure: Failed) -> Result<(), ParkReport> {
         let known = self.state().frames.get(&frame);
         let (attempt, child) =
             known.map_or((0, false), |f| (f.attempt, matches!(f.kind, FrameKind::Child { .. })));
@@ -267,6 +272,8 @@ impl Machine {
             Op::Send { to, topic, body } => self.send(frame, to, topic, body)?,
             Op::Reply { reply_to, reply } => self.reply(frame, reply_to, reply)?,
             Op::Child { flow, input, child, on_close, refuse } => {
+                // What is refused may be the input, for its size: that is not written.
+                let input = if refuse.is_none() { input } else { Payload::null() };
                 self.start_child(frame.clone(), flow, input, digest, child, on_close)?;
                 if let Some(error) = refuse {
                     self.children.pop_back();
@@ -307,7 +314,11 @@ impl Machine {
     fn abandon(&mut self, frame: FrameId) -> Result<(), ParkReport> {
         let active = self.take_active(&frame);
         let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
-        let (attempt, due) = (known.attempt, known.due);
+        let (attempt, due, opened) = (known.attempt, known.due, known.opened);
+        let topic = match &known.kind {
+            FrameKind::Message { topic } => Some(topic.clone()),
+            _ => None,
+        };
         let is_step = matches!(known.kind, FrameKind::Step { .. });
         let at_most_once = is_step && self.terms(&frame).1 == Delivery::AtMostOnce;
         // Handed out, here or by an owner before; neither ended nor doubted since.
@@ -318,8 +329,10 @@ impl Machine {
             self.dues.remove(&(due, frame.clone()));
         }
         self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) if *of == frame));
-        self.post.forget(&frame);
-        self.children.retain(|(_, child)| *child != frame);
+        if let Some(topic) = topic {
+            self.post.forget(&topic, opened);
+        }
+        self.forget_child(&frame);
         let last_word = self.cancel_child(&frame);
         self.commit(Event::StepAbandoned(Abandoned { frame: frame.clone() }))?;
         last_word.into_iter().for_each(|post| self.journal.post(post));
@@ -332,7 +345,7 @@ impl Machine {
         Ok(())
     }
 
-    fn doubt(&mut self, frame: FrameId, attempt: u32, reason: &str) -> Result<(), ParkReport> {
+    pub(super) fn doubt(&mut self, frame: FrameId, attempt: u32, reason: &str) -> Result<(), ParkReport> {
         self.commit(Event::EffectIndoubt(InDoubt { frame, attempt, reason: reason.into() })).map(drop)
     }
 
@@ -438,6 +451,9 @@ impl Machine {
 
     /// The end of an attempt that was revoked; or one that comes too late, or twice.
     pub(super) fn left(&mut self, frame: &FrameId, attempt: u32, end: &AttemptEnd) -> Offered {
+        if self.strays.get(frame) == Some(&attempt) {
+            self.strays.remove(frame);
+        }
         if self.leaving.get(frame) != Some(&attempt) {
             return self.late_end(frame, attempt, end);
         }
@@ -467,7 +483,7 @@ impl Machine {
     }
 
     /// The limit that forbids the call, if one does.
-    fn refusal(&self, frame: &FrameId) -> Option<EffectError> {
+    pub(super) fn refusal(&self, frame: &FrameId) -> Option<EffectError> {
         match &self.cx.shared.lock().slots.get(frame)?.op {
             Op::Step { refuse, .. } | Op::Child { refuse, .. } => refuse.clone(),
             _ => None,
@@ -583,6 +599,7 @@ impl Machine {
     pub(super) fn restart_open_frames(&mut self) -> Result<(), ParkReport> {
         let fresh = |id: &FrameId| {
             self.active.contains_key(id)
+                || self.children.iter().any(|(_, child)| child == id)
                 || self.owed.iter().any(|owed| matches!(owed, Owed::Failure(of, _) if of == id))
         };
         let open: Vec<_> = self

@@ -265,6 +265,8 @@ pub struct Machine {
     early: BTreeMap<FrameId, Early>,
     /// Attempts that were revoked and have not ended.
     leaving: BTreeMap<FrameId, u32>,
+    /// Detached attempts that nobody waits for and that have not ended.
+    strays: BTreeMap<FrameId, u32>,
     /// Children to be started, each once the log is durable up to a sequence.
     children: VecDeque<(u64, FrameId)>,
     post: exchange::PostOffice,
@@ -326,6 +328,7 @@ impl Machine {
             dues: BTreeSet::new(),
             early: BTreeMap::new(),
             leaving: BTreeMap::new(),
+            strays: BTreeMap::new(),
             children: VecDeque::new(),
             post: exchange::PostOffice::default(),
             revoked: VecDeque::new(),
@@ -369,7 +372,7 @@ impl Machine {
             *told = true;
             return Some(Command::Closed(*status));
         }
-        if matches!(self.phase, Phase::Rolling(_)) && self.leaving.is_empty() && !self.lags() {
+        if matches!(self.phase, Phase::Rolling(_)) && self.may_roll_over() {
             self.roll_over();
         }
         if let Some(invoke) = self.next_invoke() {
@@ -383,7 +386,7 @@ impl Machine {
         }
         self.flush = false;
         let closing = match &self.phase {
-            Phase::Closing(event) if self.leaving.is_empty() => Some((**event).clone()),
+            Phase::Closing(event) if self.owes_nothing() => Some((**event).clone()),
             _ => None,
         };
         if closing.is_some() {
@@ -391,6 +394,17 @@ impl Machine {
         }
         let posts = closing.as_ref().map_or_else(Vec::new, |closing| self.last_posts(closing));
         Some(Command::Append(self.journal.take_batch(closing, posts, self.clock)))
+    }
+
+    /// Whether revoked attempts have ended, and children that go on by themselves were started.
+    fn owes_nothing(&self) -> bool {
+        self.leaving.is_empty() && self.children.is_empty()
+    }
+
+    /// Frames of the next run may have the ids of this one: no attempt must be left whose end would be taken for
+    /// one of them.
+    fn may_roll_over(&self) -> bool {
+        self.owes_nothing() && self.strays.is_empty() && !self.lags() && !self.held
     }
 
     /// Asks for the events so far to be appended, although nothing waits for that.
@@ -430,7 +444,7 @@ impl Machine {
         let waits = self.waiting.last_key_value().is_some_and(|((upto, _), _)| *upto > durable)
             || self.children.back().is_some_and(|(upto, _)| *upto > durable);
         match self.phase {
-            Phase::Closing(_) if self.leaving.is_empty() => true,
+            Phase::Closing(_) if self.owes_nothing() => true,
             Phase::Rolling(_) => self.journal.has_tail(),
             _ => self.journal.has_tail() && (self.flush || waits),
         }
@@ -583,7 +597,7 @@ impl Machine {
         }
         self.dues.clear();
         self.owed.clear();
-        self.children.clear();
+        self.forget_children();
     }
 
     /// An attempt that was handed out is cancelled, and its end awaited; a detached one goes on by itself.
@@ -592,7 +606,9 @@ impl Machine {
             Some(Op::Step { detached, .. }) => *detached,
             _ => false,
         };
-        if !detached {
+        if detached {
+            self.strays.insert(frame, attempt);
+        } else {
             self.leaving.insert(frame.clone(), attempt);
             self.revoked.push_back((frame, attempt));
         }

@@ -139,14 +139,11 @@ impl Machine {
         envelope: &Envelope,
     ) -> Result<Option<Segment>, ParkReport> {
         if let Event::ExecutionStarted(started) = &envelope.event {
-            if let Some(flag) = started.flags.first() {
-                let message =
-                    format!("the log follows behaviour {flag} of the engine, which this build does not know");
-                return Err(ParkReport::new(Fault::UnreadableLog, message).at(envelope.sequence));
-            }
+            follows(&started.flags, envelope)?;
             return Ok(Some(self.begin_run(envelope, started.seed, started.input.clone())));
         }
         if let (Event::ContinuedAsNew(run), None) = (&envelope.event, &segment) {
+            follows(&run.flags, envelope)?;
             return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone())));
         }
         let Some(mut segment) = segment else { return Ok(None) };
@@ -172,6 +169,7 @@ impl Machine {
             Role::Rollover => {
                 let turn = self.run_segment(segment, Some(envelope))?;
                 let Event::ContinuedAsNew(run) = &envelope.event else { return Ok(None) };
+                follows(&run.flags, envelope)?;
                 self.check_rollover(envelope, run, turn)?;
                 return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone())));
             }
@@ -200,8 +198,7 @@ impl Machine {
         {
             let mut inner = self.cx.shared.lock();
             inner.decisions.clear();
-            // What the log holds of this pass was written in one piece: if there is anything, it was here before.
-            inner.is_new = next.is_none() && segment.expected.is_empty();
+            inner.is_new(next.is_none(), segment.expected.keys().cloned().collect());
             for ((frame, _), expected) in &segment.expected {
                 match &expected.envelope.event {
                     Event::DecisionRecorded(decision) => {
@@ -357,6 +354,7 @@ impl Machine {
                 if let Some(turn) = turn {
                     self.accept(turn);
                 }
+                self.restart_lonely_children();
                 if matches!(self.phase, Phase::Live)
                     && let Err(report) = self.restart_open_frames()
                 {
@@ -368,6 +366,13 @@ impl Machine {
         }
         Offered::Accepted
     }
+}
+
+/// Whether this build knows the numbered behaviours that hold from here on: there are none yet.
+fn follows(flags: &[u16], at: &Envelope) -> Result<(), ParkReport> {
+    let Some(flag) = flags.first() else { return Ok(()) };
+    let message = format!("the log follows behaviour {flag} of the engine, which this build does not know");
+    Err(ParkReport::new(Fault::UnreadableLog, message).at(at.sequence))
 }
 
 /// A flow that has returned, or asked for another run, is told nothing more.

@@ -4,8 +4,8 @@
 use std::{panic::Location, sync::Arc, task::Poll, time::Duration};
 
 use kernel::{
-    Delivery, Failed, FrameId, Payload, RetryPolicy, SourceLine, Timestamp,
-    machine::{Call, Cx, Due, FlowFuture, FlowReturn, Op, Request, Settled},
+    Delivery, Failed, FrameId, OnClose, Payload, RetryPolicy, SourceLine, Timestamp,
+    machine::{Call, Check, Cx, Due, FlowFuture, FlowReturn, Op, Request, Settled},
 };
 use serde_json::{Value, json};
 
@@ -100,6 +100,44 @@ pub(crate) fn gate(cx: &Cx, frame: &str, timeout: Option<u64>) -> Call {
 #[track_caller]
 pub(crate) fn decide(cx: &Cx, frame: &str, value: Value) -> Call {
     call(cx, frame, Op::Decision(payload(value)))
+}
+
+/// A wait for a message that can be read.
+#[track_caller]
+pub(crate) fn receive(cx: &Cx, frame: &str, topic: &str) -> Call {
+    receive_checked(cx, frame, topic, |_| Ok(()))
+}
+
+#[track_caller]
+pub(crate) fn receive_checked(cx: &Cx, frame: &str, topic: &str, check: Check) -> Call {
+    call(cx, frame, Op::Receive { topic: topic.into(), check })
+}
+
+/// A child of the flow that the id names up to its index.
+#[track_caller]
+pub(crate) fn child(cx: &Cx, frame: &str, on_close: OnClose) -> Call {
+    let flow = frame.split('#').next().unwrap_or(frame).into();
+    call(cx, frame, Op::Child { flow, input: payload(json!(frame)), child: None, on_close, refuse: None })
+}
+
+/// A step that goes on when nobody waits for it.
+#[track_caller]
+pub(crate) fn detached_step(cx: &Cx, frame: &str) -> Call {
+    let mut made = step(cx, frame, json!(frame));
+    if let Some(Request { op: Op::Step { detached, .. }, .. }) = made.request_mut() {
+        *detached = true;
+    }
+    made
+}
+
+/// Polls a call once, so that it is asked for, and drops it.
+pub(crate) async fn drop_begun(made: Call) {
+    let mut made = Box::pin(made);
+    std::future::poll_fn(|task| {
+        let _ = made.as_mut().poll(task);
+        Poll::Ready(())
+    })
+    .await;
 }
 
 /// The call asks for the first outcome when its id was issued before.

@@ -250,7 +250,17 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             (option::of(any_parent()), vec(any_parent(), 0..3), option::of(any_fork_point())),
         )
             .prop_map(|((run, flow, input, code, seed), (parent, watchers, origin))| {
-                Event::ContinuedAsNew(NewRun { run, flow, input, code, seed, parent, watchers, origin })
+                Event::ContinuedAsNew(NewRun {
+                    run,
+                    flow,
+                    input,
+                    code,
+                    seed,
+                    parent,
+                    watchers,
+                    origin,
+                    flags: Vec::new(),
+                })
             })
             .boxed(),
         Kind::ExecutionForked => {

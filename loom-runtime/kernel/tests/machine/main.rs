@@ -5,6 +5,9 @@
 mod attempts;
 mod batches;
 mod calls;
+mod cancels;
+mod changes;
+mod children;
 mod codec;
 mod cost;
 mod delivery;
@@ -13,11 +16,14 @@ mod doubt;
 mod endings;
 mod faults;
 mod folding;
+mod forks;
 mod golden;
 mod identity;
+mod messages;
 mod play;
 mod program;
 mod random;
+mod runs;
 mod time;
 mod world;
 

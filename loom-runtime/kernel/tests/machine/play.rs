@@ -10,8 +10,8 @@ use std::{
 };
 
 use kernel::{
-    Batch, Digest, EffectError, Envelope, Event, ExecutionId, Fault, Fingerprints, Kind, Machine, Meta,
-    ParkReport, StartChild, Started, State, Status, Timestamp,
+    Batch, Digest, EffectError, Envelope, Event, ExecutionId, Fault, Fingerprints, FrameKind, Kind, Machine,
+    Message, Meta, Outcome, Parent, ParkReport, StartChild, Started, State, Status, Timestamp,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered, Verdict},
 };
 use serde_json::{Value, json};
@@ -30,6 +30,8 @@ pub(crate) struct Play {
     /// Everything that was handed out, and how long the durable log was then.
     pub(crate) invoked: Vec<(Invoke, u64)>,
     pub(crate) revoked: Vec<(String, u32)>,
+    /// Revoked attempts go on until the test ends them.
+    pub(crate) unheeding: bool,
     /// Children that were to be started.
     pub(crate) children: Vec<StartChild>,
     pub(crate) batches: Vec<Batch>,
@@ -52,6 +54,15 @@ pub(crate) fn started() -> Vec<Envelope> {
     vec![envelope(0, Timestamp::EPOCH, event)]
 }
 
+/// The same, of an execution that another one has started.
+pub(crate) fn started_by(parent: &str, frame: &str) -> Vec<Envelope> {
+    let mut log = started();
+    if let Event::ExecutionStarted(started) = &mut log[0].event {
+        started.parent = Some(Parent { execution: parent.parse().unwrap(), frame: id(frame) });
+    }
+    log
+}
+
 pub(crate) fn execution() -> ExecutionId {
     "test".parse().unwrap()
 }
@@ -63,13 +74,24 @@ pub(crate) fn envelope(sequence: u64, at: Timestamp, event: Event) -> Envelope {
 impl Play {
     /// An owner who has read `log`, and is not live yet.
     pub(crate) fn reading(log: &[Envelope], flow: &Flow, generation: u64, code: Fingerprints) -> Self {
+        Self::reading_up_to(100_000, log, flow, generation, code)
+    }
+
+    /// The same, with a limit to the events of a run.
+    pub(crate) fn reading_up_to(
+        history: u64,
+        log: &[Envelope],
+        flow: &Flow,
+        generation: u64,
+        code: Fingerprints,
+    ) -> Self {
         let alarms = Arc::new(AtomicUsize::new(0));
         let rung = alarms.clone();
         let alarm = Arc::new(move || {
             rung.fetch_add(1, Ordering::SeqCst);
         });
         let flow = flow.clone();
-        let config = Config { execution: execution(), generation, code, history: 100_000, alarm };
+        let config = Config { execution: execution(), generation, code, history, alarm };
         let mut machine = Machine::new(config, Box::new(move |cx, input| flow(cx, input)));
         let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
         for event in log {
@@ -84,6 +106,7 @@ impl Play {
             running,
             invoked,
             revoked,
+            unheeding: false,
             children,
             batches,
             in_flight: None,
@@ -139,8 +162,11 @@ impl Play {
             }
             Command::Revoke { frame, attempt } => {
                 assert!(self.invoked.iter().any(|(i, _)| i.frame == frame && i.attempt == attempt));
-                self.running.retain(|r| r.frame != frame || r.attempt != attempt);
                 self.revoked.push((frame.to_string(), attempt));
+                if self.unheeding {
+                    return true;
+                }
+                self.running.retain(|r| r.frame != frame || r.attempt != attempt);
                 let end = AttemptEnd::Stopped(EffectError::Cancelled);
                 self.offer(Input::Ended { frame, attempt, end });
             }
@@ -214,6 +240,42 @@ impl Play {
 
     pub(crate) fn cancel(&mut self, item: u64) -> Offered {
         self.offer(Input::Cancel { reason: "enough".into(), by: "ann".into(), force: false, item })
+    }
+
+    /// A cancel that no flow is asked about.
+    pub(crate) fn cancel_by_force(&mut self, item: u64) -> Offered {
+        self.offer(Input::Cancel { reason: "at once".into(), by: "bob".into(), force: true, item })
+    }
+
+    pub(crate) fn message(&mut self, topic: &str, body: Value, item: u64) -> Offered {
+        let (topic, body, by) = (topic.into(), payload(body), "ann".into());
+        self.offer(Input::Message { message: Message { topic, body, by, reply_to: None }, item })
+    }
+
+    /// The child of a frame returns.
+    pub(crate) fn child_done(&mut self, frame: &str, output: Value, item: u64) -> Offered {
+        let outcome = Outcome::Completed(payload(output));
+        let (frame, child) = (id(frame), self.child_of(frame));
+        self.offer(Input::ChildSettled { frame, child, outcome, item })
+    }
+
+    /// The child that a frame has started.
+    pub(crate) fn child_of(&self, frame: &str) -> ExecutionId {
+        match &self.state().frames[&id(frame)].kind {
+            FrameKind::Child { child, .. } => child.clone(),
+            other => panic!("`{frame}` is {other:?}"),
+        }
+    }
+
+    /// The inbox items that the log has taken over.
+    pub(crate) fn consumed(&self) -> Vec<u64> {
+        self.batches.iter().flat_map(|batch| batch.consumed.clone()).collect()
+    }
+
+    /// What other executions were told, as `KEY to WHOM`.
+    pub(crate) fn posted(&self) -> Vec<String> {
+        let posts = self.batches.iter().flat_map(|batch| &batch.posts);
+        posts.map(|post| format!("{} to {}", post.key, post.to)).collect()
     }
 
     /// Nothing runs here: let go.

@@ -1,0 +1,309 @@
+//! Forks: a branch is a copied prefix, a note of where it comes from, and stubs for what was open; it goes on for itself.
+//! Not the making of one: here the test writes what the runtime would.
+
+use std::collections::BTreeMap;
+
+use kernel::{
+    ChildSettled, Delivery, Envelope, Event, ExecutionId, Fault, ForkPoint, Forked, FrameKind, FrameStatus,
+    InDoubt, Kind, OnClose, Outcome, Parent, State, Status, StepCompleted,
+    machine::{Input, Verdict},
+};
+use serde_json::json;
+
+use crate::{delivery::replays, *};
+
+fn forked(children: &[(&str, &str)]) -> Event {
+    let from = ForkPoint { execution: "origin".parse().unwrap(), events: 0 };
+    let children: BTreeMap<_, ExecutionId> =
+        children.iter().map(|(frame, child)| (id(frame), child.parse().unwrap())).collect();
+    Event::ExecutionForked(Forked { from, children })
+}
+
+/// The first events of a log, and what is put behind them.
+fn branch(log: &[Envelope], cut: usize, then: Vec<Event>) -> Vec<Envelope> {
+    let at = log[cut - 1].at;
+    let then = then.into_iter().zip(cut as u64..).map(|(mut event, sequence)| {
+        if let Event::ExecutionForked(forked) = &mut event {
+            forked.from.events = cut as u64;
+        }
+        envelope(sequence, at, event)
+    });
+    log[..cut].iter().cloned().chain(then).collect()
+}
+
+/// A branch for which every open step was put in doubt, as the runtime does.
+fn branch_with_doubts(log: &[Envelope], cut: usize) -> Vec<Envelope> {
+    let mut then = vec![forked(&[])];
+    for (frame, known) in State::of(&log[..cut]).unwrap().frames {
+        let is_open = matches!(known.status, FrameStatus::Open | FrameStatus::BackingOff);
+        if is_open && matches!(known.kind, FrameKind::Step { .. }) {
+            let (attempt, reason) = (known.attempt, "forked".into());
+            then.push(Event::EffectIndoubt(InDoubt { frame, attempt, reason }));
+        }
+    }
+    branch(log, cut, then)
+}
+
+fn asking() -> Flow {
+    flow(|cx| async move {
+        let work = told(step(&cx, "work", json!(0)).await);
+        let (answer, charge) = futures_util::future::join(
+            gate(&cx, "ask", None),
+            step_of(&cx, "charge", Delivery::AtLeastOnce, 3),
+        )
+        .await;
+        ok([work, told(answer), told(charge)])
+    })
+}
+
+fn whole(flow: &Flow) -> Play {
+    let mut play = Play::resume(&started_by("boss", "f"), flow);
+    play.done("work", json!("worked"));
+    play.answer("ask", json!("origin's"), 1);
+    play.done("charge", json!("charged"));
+    assert_eq!(play.closed, Some(Status::Completed));
+    play
+}
+
+#[test]
+fn every_branch_folds_replays_and_goes_on_by_itself() {
+    let flow = asking();
+    let play = whole(&flow);
+    for cut in 1..play.log.len() {
+        let log = branch_with_doubts(&play.log, cut);
+        for seen in 1..=log.len() {
+            let reading = Play::reading(&log[..seen], &flow, 9, CODE);
+            assert_eq!(reading.state(), &State::of(&log[..seen]).unwrap(), "{cut}: {seen}");
+            assert_eq!(reading.machine.fault(), None);
+        }
+        let mut fork = Play::resume(&log, &flow);
+        let origin = fork.state().origin.clone().unwrap();
+        assert_eq!((origin.execution.as_str(), origin.events), ("origin", cut as u64));
+        let open: Vec<_> = pending(&State::of(&log).unwrap()).into_iter().collect();
+        assert!(fork.invoked.iter().all(|(i, _)| !open.contains(&i.frame.to_string())), "{cut}: asked first");
+        for _ in 0..10 {
+            let in_doubt: Vec<_> = {
+                let frames = fork.state().frames.iter();
+                frames
+                    .filter(|(_, f)| f.status == FrameStatus::InDoubt)
+                    .map(|(id, _)| id.to_string())
+                    .collect()
+            };
+            for frame in in_doubt {
+                fork.verdict(&frame, Verdict::Done(payload(json!("by verdict"))), 7);
+            }
+            if fork.state().frames.get(&id("ask")).is_some_and(|f| f.status == FrameStatus::Open) {
+                fork.answer("ask", json!("the branch's"), 8);
+            }
+            fork.pump();
+            while let Some(next) = fork.runs().first().cloned() {
+                fork.done(&next, json!("again"));
+            }
+        }
+        let answered = play.log[..cut].iter().any(|e| e.event.kind() == Kind::GateAnswered);
+        let answer = if answered { "origin's" } else { "the branch's" };
+        assert_eq!(fork.output()[1], json!(answer), "{cut}");
+        assert_eq!(fork.posted(), [""; 0], "nobody waits for a branch");
+        replays(&fork, &flow);
+    }
+}
+
+#[test]
+fn b78_an_open_gate_of_a_branch_is_its_own() {
+    let flow = asking();
+    let play = whole(&flow);
+    let cut = play.told().iter().position(|t| t == "GATE_ANSWERED ask").unwrap();
+    let fork = Play::resume(&branch_with_doubts(&play.log, cut), &flow);
+    assert_eq!(fork.pending(), ["ask".to_owned(), "charge".to_owned()].into());
+}
+
+#[test]
+fn a_step_in_doubt_parks_the_branch_until_somebody_says() {
+    let flow = asking();
+    let play = whole(&flow);
+    let cut = play.told().iter().position(|t| t == "STEP_COMPLETED work").unwrap();
+    let mut fork = Play::resume(&branch_with_doubts(&play.log, cut), &flow);
+    assert!(fork.invoked.is_empty());
+    assert_eq!(fork.suspend(), Status::Parked);
+    assert_eq!(fork.parked(Fault::InDoubt).frame, Some(id("work")));
+    let mut fork = Play::resume(&fork.log, &flow);
+    fork.verdict("work", Verdict::Again, 1);
+    fork.pump();
+    assert_eq!(fork.runs(), ["work"]);
+    assert_eq!(fork.running[0].attempt, 2);
+}
+
+#[test]
+fn an_outcome_that_was_stubbed_is_told_to_the_flow() {
+    let flow = asking();
+    let play = whole(&flow);
+    let cut = play.told().iter().position(|t| t == "STEP_COMPLETED work").unwrap();
+    let (frame, output) = (id("work"), payload(json!("stubbed")));
+    let stub = Event::StepCompleted(StepCompleted { frame, attempt: 1, output, by: Some("ann".into()) });
+    let log = branch(&play.log, cut, vec![forked(&[]), stub]);
+    let mut fork = Play::resume(&log, &flow);
+    assert_eq!(fork.runs(), ["charge"], "it goes on behind the stub");
+    fork.answer("ask", json!(1), 1);
+    fork.done("charge", json!(2));
+    assert_eq!(fork.output(), json!(["stubbed", 1, 2]));
+    replays(&fork, &flow);
+}
+
+fn parenting() -> Flow {
+    flow(|cx| async move {
+        let (a, b) =
+            futures_util::future::join(child(&cx, "a", OnClose::Cancel), child(&cx, "b", OnClose::Cancel))
+                .await;
+        ok([told(a), told(b), told(child(&cx, "c", OnClose::Cancel).await)])
+    })
+}
+
+#[test]
+fn b75_b76_a_branch_has_its_own_children() {
+    let flow = parenting();
+    let mut play = Play::start(&flow);
+    play.flush();
+    let cut = play.log.len();
+    let log = branch(&play.log, cut, vec![forked(&[("a", "branch:a"), ("b", "branch:b")])]);
+    let mut fork = Play::resume(&log, &flow);
+    let mut started: Vec<_> = fork.children.iter().map(|c| c.child.to_string()).collect();
+    started.sort_unstable();
+    assert_eq!(started, ["branch:a", "branch:b"]);
+    let outcome = Outcome::Completed(payload(json!("the origin's")));
+    let theirs = Input::ChildSettled { frame: id("a"), child: "test:a".parse().unwrap(), outcome, item: 1 };
+    assert!(matches!(fork.offer(theirs), kernel::machine::Offered::Ignored(_)));
+    fork.child_done("a", json!(1), 2);
+    fork.child_done("b", json!(2), 3);
+    fork.pump();
+    fork.child_done("c", json!(3), 4);
+    fork.pump();
+    assert_eq!(fork.output(), json!([1, 2, 3]));
+    replays(&fork, &flow);
+}
+
+#[test]
+fn b73_a_child_that_has_ended_since_is_stubbed() {
+    let flow = parenting();
+    let mut play = Play::start(&flow);
+    play.flush();
+    let outcome = Outcome::Completed(payload(json!("shared")));
+    let stub = Event::ChildSettled(ChildSettled { frame: id("a"), outcome });
+    let log = branch(&play.log, play.log.len(), vec![forked(&[("b", "branch:b")]), stub]);
+    let mut fork = Play::resume(&log, &flow);
+    let started: Vec<_> = fork.children.iter().map(|c| c.child.as_str()).collect();
+    assert_eq!(started, ["branch:b"]);
+    fork.child_done("b", json!(2), 1);
+    fork.pump();
+    fork.child_done("c", json!(3), 2);
+    fork.pump();
+    assert_eq!(fork.output(), json!(["shared", 2, 3]));
+    replays(&fork, &flow);
+}
+
+#[test]
+fn a_branch_never_cancels_the_children_of_its_origin() {
+    let flow = flow(|cx| async move {
+        let both = futures_util::future::join(
+            child(&cx, "theirs", OnClose::Cancel),
+            child(&cx, "own", OnClose::Cancel),
+        );
+        let _ = race(both, gate(&cx, "enough", None)).await;
+        ok(told(gate(&cx, "ask", None).await))
+    });
+    for dropped in [true, false] {
+        let mut play = Play::start(&flow);
+        play.flush();
+        let log = branch(&play.log, play.log.len(), vec![forked(&[("own", "branch:own")])]);
+        let mut fork = Play::resume(&log, &flow);
+        if dropped {
+            fork.answer("enough", json!(0), 1);
+            fork.flush();
+        } else {
+            fork.cancel(1);
+            fork.pump();
+        }
+        assert_eq!(fork.posted(), ["cancel:parent to branch:own"], "dropped: {dropped}");
+        replays(&fork, &flow);
+        if dropped {
+            assert!(Play::resume(&fork.log, &flow).children.is_empty(), "nobody starts theirs again");
+        }
+    }
+}
+
+#[test]
+fn a_branch_of_a_cancelled_parked_or_suspended_prefix_runs() {
+    let flow = flow(|cx| async move {
+        let won = race(gate(&cx, "ask", None), cx.cancellation(here())).await;
+        ok((won.map_or_else(told, told), told(gate(&cx, "last", None).await)))
+    });
+    let mut play = Play::resume(&started_by("boss", "f"), &flow);
+    let by = Parent { execution: "watcher".parse().unwrap(), frame: id("w") };
+    play.offer(Input::Watch { by, item: 1 });
+    play.suspend();
+    let mut play = Play::resume(&play.log, &flow);
+    play.cancel(2);
+    play.flush();
+    play.offer(Input::Fault(kernel::ParkReport::new(Fault::MissingStep, "gone")));
+    play.pump();
+    assert_eq!(play.closed, Some(Status::Parked));
+    for cut in 1..=play.log.len() {
+        let log = branch(&play.log, cut, vec![forked(&[])]);
+        let state = State::of(&log).unwrap();
+        assert_eq!((state.status, &state.parked, &state.cancel), (Status::Running, &None, &None), "{cut}");
+        assert_eq!((&state.parent, state.watchers.len()), (&None, 0), "{cut}");
+        let mut fork = Play::resume(&log, &flow);
+        fork.answer("ask", json!(1), 1);
+        fork.answer("last", json!(2), 2);
+        fork.pump();
+        assert_eq!(fork.output()[1], json!(2), "{cut}");
+        assert_eq!(fork.posted(), [""; 0], "{cut}");
+        replays(&fork, &flow);
+    }
+}
+
+#[test]
+fn a_branch_of_a_later_run_remembers_its_origin_in_the_next() {
+    let flow: Flow = std::sync::Arc::new(|cx, input| {
+        Box::pin(async move {
+            let run: u64 = input.decode().unwrap_or(0);
+            told(gate(&cx, "ask", None).await);
+            if run == 2 {
+                return ok(run);
+            }
+            cx.continue_as_new(payload(json!(run + 1)));
+            std::future::pending().await
+        })
+    });
+    let answer = |play: &mut Play, item| {
+        let (run, answer, by) = (play.state().base, payload(json!(item)), "ann".into());
+        play.offer(Input::Answer { run, frame: id("ask"), answer, by, item });
+        play.pump();
+    };
+    let mut play = Play::start(&flow);
+    answer(&mut play, 1);
+    play.flush();
+    let mut fork = Play::resume(&branch(&play.log, play.log.len(), vec![forked(&[])]), &flow);
+    answer(&mut fork, 2);
+    fork.flush();
+    let state = fork.state().clone();
+    assert_eq!((state.run, state.origin.clone().unwrap().execution.as_str()), (2, "origin"));
+    let base = usize::try_from(state.base).unwrap();
+    assert_eq!(State::of(&fork.log[base..]).unwrap(), state);
+    answer(&mut fork, 3);
+    assert_eq!(fork.output(), json!(2));
+    replays(&fork, &flow);
+}
+
+#[test]
+fn a_fork_that_does_not_fit_its_prefix_changes_nothing() {
+    let flow = asking();
+    let mut play = Play::start(&flow);
+    play.flush();
+    let state = State::of(&play.log).unwrap();
+    for (frame, child) in [("work", "branch:work"), ("nowhere", "branch:x")] {
+        let mut after = state.clone();
+        let event = envelope(state.next, secs(9), forked(&[(frame, child)]));
+        assert!(after.apply(&event).is_err(), "{frame}");
+        assert_eq!(after, state);
+    }
+}
