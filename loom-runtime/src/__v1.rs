@@ -12,6 +12,7 @@ pub use tokio;
 
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
+    callee::{GivesPart, GivesStep, effects_of, part_of},
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
