@@ -19,7 +19,7 @@ pub use crate::{
         Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor,
         ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
     },
-    domain_event::{DomainEvent, EventDescriptor, Infallible, UpcastError, Upcaster},
+    domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
@@ -28,6 +28,7 @@ pub use crate::{
     skill::{Skill, SkillDescriptor},
     step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},
     tool::{Tool, ToolDescriptor},
+    upcaster::{FromAny, Infallible, IsEvent, TakenBy, Typed, TypedEnd, UpcastError, Upcaster},
 };
 pub use kernel::{Delivery, EffectError, RetryClass, RetryPolicy};
 
