@@ -1,7 +1,7 @@
 //! A function item whose body may be broken, and what its attributes and parameters say. Not the
 //! meaning of either: the models of `step` and `flow` give them one.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::{
@@ -18,25 +18,27 @@ pub(crate) struct FnItem {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// The braces and all between them.
+    /// The braces and all between them; without a body, one that does not run, so that callers compile.
     pub(crate) body: Group,
+    /// The semicolon in place of a body.
+    pub(crate) bodyless: Option<syn::Token![;]>,
 }
 
 impl Parse for FnItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        Ok(Self {
-            attrs: input.call(Attribute::parse_outer)?,
-            vis: input.parse()?,
-            sig: input.parse()?,
-            body: input.step(|cursor| match cursor.token_tree() {
-                Some((TokenTree::Group(group), rest))
-                    if group.delimiter() == proc_macro2::Delimiter::Brace =>
-                {
-                    Ok((group, rest))
-                }
-                _ => Err(cursor.error("expected the body of the function, `{ … }`")),
-            })?,
-        })
+        let (attrs, vis, sig) = (input.call(Attribute::parse_outer)?, input.parse()?, input.parse()?);
+        if let Some(semi) = input.parse()? {
+            let nothing = quote_spanned!(Span::mixed_site()=> ::core::panic!("this item did not compile"));
+            let body = Group::new(Delimiter::Brace, nothing);
+            return Ok(Self { attrs, vis, sig, body, bodyless: Some(semi) });
+        }
+        let body = input.step(|cursor| match cursor.token_tree() {
+            Some((TokenTree::Group(group), rest)) if group.delimiter() == Delimiter::Brace => {
+                Ok((group, rest))
+            }
+            _ => Err(cursor.error("expected the body of the function, `{ … }`")),
+        })?;
+        Ok(Self { attrs, vis, sig, body, bodyless: None })
     }
 }
 
@@ -56,8 +58,11 @@ impl FnItem {
 
     /// The item as it came.
     pub(crate) fn raw(&self) -> TokenStream {
-        let Self { attrs, vis, sig, body } = self;
-        quote!(#(#attrs)* #vis #sig #body)
+        let Self { attrs, vis, sig, body, bodyless } = self;
+        match bodyless {
+            Some(semi) => quote!(#(#attrs)* #vis #sig #semi),
+            None => quote!(#(#attrs)* #vis #sig #body),
+        }
     }
 
     /// The attributes that every generated item repeats: `#[cfg(..)]`.

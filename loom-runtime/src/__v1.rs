@@ -12,13 +12,14 @@ pub use tokio;
 
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
+    callee::{GivesPart, GivesStep, effects_of, part_of},
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor,
         ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
     },
-    domain_event::{DomainEvent, EventDescriptor, Infallible, UpcastError, Upcaster},
+    domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
@@ -27,6 +28,7 @@ pub use crate::{
     skill::{Skill, SkillDescriptor},
     step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},
     tool::{Tool, ToolDescriptor},
+    upcaster::{FromAny, Infallible, IsEvent, TakenBy, Typed, TypedEnd, UpcastError, Upcaster},
 };
 pub use kernel::{Delivery, EffectError, RetryClass, RetryPolicy};
 

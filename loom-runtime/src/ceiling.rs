@@ -2,12 +2,12 @@
 //! call of a flow with a ceiling into a constant, and going over it stops the evaluation.
 //! Not the run-time floor: nothing here runs in a program.
 
-/// A flow or part that declares a ceiling.
+/// A flow, part or agent that declares a ceiling.
 #[derive(Clone, Copy, Debug)]
 pub struct Ceiling {
     /// The number of the rule, for the message.
     pub code: &'static str,
-    /// `flow` or `part`.
+    /// `flow`, `part` or `agent`.
     pub noun: &'static str,
     /// Its name.
     pub name: &'static str,
@@ -20,6 +20,12 @@ impl Ceiling {
     #[track_caller]
     pub const fn holds_step(&self, step: &str, classes: &[&str]) {
         self.holds("step", step, classes);
+    }
+
+    /// Holds the classes of an agent's tool against the ceiling.
+    #[track_caller]
+    pub const fn holds_tool(&self, tool: &str, classes: &[&str]) {
+        self.holds("tool", tool, classes);
     }
 
     /// Holds a part's own ceiling against this one; a part without one could reach anything.
@@ -72,7 +78,11 @@ impl Ceiling {
             0 => text.and("it allows none: add "),
             _ => text.and("it allows ").list(self.classes).and(": add "),
         };
-        text.list(&[class]).and(" to its `effects(..)`, or leave this call to a flow that may").stop()
+        let text = text.list(&[class]).and(" to its `effects(..)`, or ");
+        match noun.as_bytes() {
+            b"tool" => text.and("take the tool off the list").stop(),
+            _ => text.and("leave this call to a flow that may").stop(),
+        }
     }
 
     const fn opening(&self) -> Text {

@@ -1,14 +1,14 @@
 //! Domain events: facts of the user's own, in the log under a declared name and version.
 //! Not messages: nobody waits for them, projections read them.
 
-use std::{any::type_name, fmt::Display};
+use std::any::type_name;
 
-use kernel::{Domain, Envelope, Event};
+use kernel::{Domain, Envelope, Event, InvalidPayload};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Location, SchemaFn};
+use crate::{Location, SchemaFn, UpcastError, upcaster::Wrong};
 
 /// An event of the user's domain. `#[event]` implements it.
 #[diagnostic::on_unimplemented(
@@ -42,28 +42,14 @@ pub struct EventDescriptor {
     pub version: u32,
     /// The oldest version that it reads.
     pub oldest: u32,
+    /// The upcasters of the versions from there on, as they are written.
+    pub upcasters: &'static [&'static str],
     /// Its doc comment.
     pub doc: &'static str,
     /// Where the type is written. Moving it changes nothing in a log.
     pub location: Location,
     /// Of its data.
     pub schema: SchemaFn,
-}
-
-/// Why an upcaster gave nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UpcastError(String);
-
-impl UpcastError {
-    /// Nothing brings `version` further.
-    pub fn no_upcaster(version: u32) -> Self {
-        Self(format!("nothing reads version {version} any more: add it to `upcast({version} => …)`"))
-    }
-
-    fn new(reason: impl Display) -> Self {
-        Self(reason.to_string())
-    }
 }
 
 /// A stored domain event that this program cannot read. Never replaced by a default.
@@ -114,59 +100,36 @@ fn read<E: DomainEvent>(domain: &Domain, position: u64) -> Result<E, EventError>
     }
     let mut data: Value = domain.data.decode().map_err(|e| unreadable(e.0))?;
     for version in domain.version..E::VERSION {
-        data = E::upcast(version, data).map_err(|e| unreadable(format!("from version {version}: {e}")))?;
+        data = E::upcast(version, data).map_err(|e| unreadable(blamed::<E>(domain.version, version, e)))?;
     }
-    serde_json::from_value(data).map_err(|e| unreadable(e.to_string()))
+    serde_json::from_value(data).map_err(|e| {
+        let reason = InvalidPayload::from(e).0;
+        unreadable(format!("what {} gives is no such thing: {reason}", upcaster::<E>(E::VERSION - 1)))
+    })
 }
 
-/// A function `fn(Old) -> New` or `fn(Old) -> Result<New, impl Display>`, as an upcaster of JSON: either side may be
-/// `serde_json::Value`. The macro writes `Upcaster::new(f).apply(data)`, and the inherent method, which is that of the
-/// functions that may fail, goes before the trait's. Bounds are the methods' own, so that no `Result` falls through.
-pub struct Upcaster<A, B>(fn(A) -> B);
-
-impl<A, B> Upcaster<A, B> {
-    /// The function.
-    pub const fn new(function: fn(A) -> B) -> Self {
-        Self(function)
-    }
-}
-
-impl<A, B, E> Upcaster<A, Result<B, E>> {
-    /// The data of the next version.
-    ///
-    /// # Errors
-    /// The data is no `A`, or the function fails.
-    pub fn apply(self, data: Value) -> Result<Value, UpcastError>
-    where
-        A: DeserializeOwned,
-        B: Serialize,
-        E: Display,
-    {
-        let old = serde_json::from_value(data).map_err(UpcastError::new)?;
-        let new = (self.0)(old).map_err(UpcastError::new)?;
-        serde_json::to_value(new).map_err(UpcastError::new)
+/// Who is to blame for what an upcaster says: the stored data, the upcaster, or the one before it.
+fn blamed<E: DomainEvent>(stored: u32, version: u32, error: UpcastError) -> String {
+    let this = upcaster::<E>(version);
+    match error.wrong {
+        Wrong::Input(reason) if version == stored => {
+            format!("the stored data is not what {this} takes: {reason}")
+        }
+        Wrong::Input(reason) => {
+            format!("what {} gives is not what {this} takes: {reason}", upcaster::<E>(version - 1))
+        }
+        Wrong::Refused(reason) => format!("{this} says: {reason}"),
+        Wrong::Output(reason) => format!("what {this} gives cannot be written as JSON: {reason}"),
+        Wrong::Missing(_) => error.to_string(),
     }
 }
 
-/// The upcasters that cannot fail.
-pub trait Infallible<A, B> {
-    /// The data of the next version.
-    ///
-    /// # Errors
-    /// The data is no `A`.
-    fn apply(self, data: Value) -> Result<Value, UpcastError>
-    where
-        A: DeserializeOwned,
-        B: Serialize;
-}
-
-impl<A, B> Infallible<A, B> for Upcaster<A, B> {
-    fn apply(self, data: Value) -> Result<Value, UpcastError>
-    where
-        A: DeserializeOwned,
-        B: Serialize,
-    {
-        let old = serde_json::from_value(data).map_err(UpcastError::new)?;
-        serde_json::to_value((self.0)(old)).map_err(UpcastError::new)
+/// "the upcaster of version 2, `from_v2`".
+fn upcaster<E: DomainEvent>(version: u32) -> String {
+    let EventDescriptor { oldest, upcasters, .. } = E::DESCRIPTOR;
+    let position = version.checked_sub(*oldest).and_then(|position| usize::try_from(position).ok());
+    match position.and_then(|position| upcasters.get(position)) {
+        Some(function) => format!("the upcaster of version {version}, `{function}`,"),
+        None => format!("the upcaster of version {version}"),
     }
 }

@@ -54,14 +54,20 @@ impl<F: Flow> FlowCall<F> {
     }
 }
 
-/// A call of a part that has not been made: inert. `ctx.part` makes it.
+/// A call of the part `P`, which gives a `T`, that has not been made: inert. `ctx.part` makes it.
 #[must_use = "a part call does nothing until `ctx.part` makes it"]
-pub struct PartCall<T>(pub(crate) Box<dyn FnOnce(Ctx) -> BoxFuture<'static, T> + Send>);
+pub struct PartCall<T, P> {
+    pub(crate) body: PartBody<T>,
+    part: PhantomData<fn() -> P>,
+}
 
-impl<T> PartCall<T> {
+/// What is left of a part call once it is made.
+pub(crate) type PartBody<T> = Box<dyn FnOnce(Ctx) -> BoxFuture<'static, T> + Send>;
+
+impl<T, P> PartCall<T, P> {
     /// A call that runs this body.
     pub fn new(body: impl FnOnce(Ctx) -> BoxFuture<'static, T> + Send + 'static) -> Self {
-        Self(Box::new(body))
+        Self { body: Box::new(body), part: PhantomData }
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod __v1;
 mod agent;
 mod app;
+mod callee;
 mod ceiling;
 mod clock;
 mod code;
@@ -27,6 +28,7 @@ pub mod shape;
 mod skill;
 mod step;
 mod tool;
+mod upcaster;
 mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
@@ -42,7 +44,7 @@ pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn, ResourceDescriptor,
     RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
-pub use domain_event::{DomainEvent, EventDescriptor, EventError, UpcastError, read_event};
+pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};
 pub use kernel::{
@@ -58,4 +60,5 @@ pub use replay_check::{replay, replay_check};
 pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use tool::{Tool, ToolDescriptor};
+pub use upcaster::UpcastError;
 pub use worker::WorkerOptions;

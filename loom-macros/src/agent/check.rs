@@ -21,13 +21,13 @@ pub(crate) fn check(
             "write a doc comment: it is what the model is told to do",
         );
     }
-    if let Some(semi) = &agent.bodyless {
+    if let Some(semi) = &agent.flow.item.bodyless {
         diagnostics.report(
             codes::AGENT_BODY,
             semi,
             format_args!("the agent `{ident}` has no body, and there is no loop to stand in for it"),
-            "the standard loop comes with the feature `agents` of `loom`; until then, write the body as that \
-             of a flow: `{ let answer = ctx.run(ask(input)).await?; Ok(answer) }`",
+            "the feature `agents` of `loom`, which does not exist yet, will bring the loop; until then, write \
+             the body as that of a flow: `{ let answer = ctx.run(ask(input)).await?; Ok(answer) }`",
         );
     }
     if let Some(model) = agent.model.as_ref().filter(|model| model.value().trim().is_empty()) {

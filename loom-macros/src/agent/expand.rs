@@ -5,7 +5,7 @@ use quote::quote_spanned;
 
 use crate::arguments::optional;
 use crate::diagnostics::Checked;
-use crate::flow;
+use crate::flow::{self, ceiling};
 use crate::registration;
 
 use super::model::{Agent, count, micros};
@@ -14,7 +14,9 @@ use super::model::{Agent, count, micros};
 pub(crate) fn expand(agent: Checked<Agent>) -> TokenStream {
     let model = agent.get();
     let element = registration::element("AGENTS_V1", "AgentDescriptor", &model.flow.runtime);
-    let implementation = implementation(model, &descriptor(model), &element);
+    let held = held(model);
+    let beside = quote_spanned!(Span::mixed_site()=> #held #element);
+    let implementation = implementation(model, &descriptor(model), &beside);
     let flow = flow::expand::expand(agent.map(|agent| agent.flow));
     quote_spanned!(Span::mixed_site()=> #flow #implementation)
 }
@@ -31,7 +33,14 @@ pub(crate) fn stub(agent: &Agent) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> #flow #implementation)
 }
 
-fn implementation(agent: &Agent, descriptor: &TokenStream, element: &TokenStream) -> TokenStream {
+/// Holds the tools against the agent's ceiling: what it does not allow itself, no model may ask of it.
+fn held(agent: &Agent) -> Option<TokenStream> {
+    let ceiling = ceiling::constant(&agent.flow)?;
+    let tools = agent.tools.0.iter().filter_map(|tool| ceiling::held_tool(tool, &agent.flow.runtime));
+    Some(quote_spanned!(Span::mixed_site()=> #ceiling #(#tools)*))
+}
+
+fn implementation(agent: &Agent, descriptor: &TokenStream, beside: &TokenStream) -> TokenStream {
     let (runtime, item) = (&agent.flow.runtime, &agent.flow.item);
     let (name, cfgs) = (&item.sig.ident, item.cfgs());
     quote_spanned! {Span::mixed_site()=>
@@ -41,7 +50,7 @@ fn implementation(agent: &Agent, descriptor: &TokenStream, element: &TokenStream
             impl #runtime::Agent for #name {
                 const AGENT: &'static #runtime::AgentDescriptor = __LOOM_DESCRIPTOR;
             }
-            #element
+            #beside
         };
     }
 }

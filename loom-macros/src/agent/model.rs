@@ -1,6 +1,6 @@
 //! What an agent is: a flow, and what it works with. The model holds faults as well: `check.rs` reports them.
 
-use syn::{Lit, LitInt, LitStr, Token};
+use syn::{Lit, LitInt, LitStr};
 
 use crate::arguments::Paths;
 use crate::diagnostics::Diagnostics;
@@ -12,7 +12,6 @@ use super::parse::{AgentArgs, Parsed};
 /// An agent.
 pub(crate) struct Agent {
     pub(crate) flow: Flow,
-    pub(crate) bodyless: Option<Token![;]>,
     pub(crate) model: Option<LitStr>,
     pub(crate) tools: Paths,
     pub(crate) skills: Paths,
@@ -23,13 +22,12 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn new(parsed: Parsed, diagnostics: &mut Diagnostics) -> Self {
-        let Parsed { args, item, bodyless } = parsed;
+        let Parsed { args, item } = parsed;
         let AgentArgs { model, tools, skills, max_turns, budget, policies, effects, name, root } = args;
         let args = FlowArgs { effects, policies, name, root, ..FlowArgs::default() };
         let budget = budget.unwrap_or_default();
         Self {
             flow: Flow::new(parse::Parsed { args, item }, Kind::Agent, diagnostics),
-            bodyless,
             model,
             tools: tools.unwrap_or_default(),
             skills: skills.unwrap_or_default(),

@@ -2,10 +2,8 @@
 //! judged here but the keys.
 
 use darling::FromMeta;
-use proc_macro2::{Delimiter, Group, Span, TokenStream};
-use quote::quote_spanned;
-use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Lit, LitInt, LitStr, Path, Token};
+use proc_macro2::TokenStream;
+use syn::{Lit, LitInt, LitStr, Path};
 
 use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
@@ -42,10 +40,7 @@ pub(crate) struct BudgetArgs {
 /// An agent as written.
 pub(crate) struct Parsed {
     pub(crate) args: AgentArgs,
-    /// The function. One without a body has a body that does not run, so that its callers compile.
     pub(crate) item: FnItem,
-    /// The semicolon in place of a body.
-    pub(crate) bodyless: Option<Token![;]>,
 }
 
 /// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is
@@ -55,27 +50,6 @@ pub(crate) fn parse(
     item: TokenStream,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let AgentItem { item, bodyless } = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), item, bodyless })
-}
-
-struct AgentItem {
-    item: FnItem,
-    bodyless: Option<Token![;]>,
-}
-
-impl Parse for AgentItem {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let ahead = input.fork();
-        let (attrs, vis) = (ahead.call(Attribute::parse_outer)?, ahead.parse()?);
-        let sig = ahead.parse()?;
-        if !ahead.peek(Token![;]) {
-            return Ok(Self { item: input.parse()?, bodyless: None });
-        }
-        let semi = ahead.parse()?;
-        input.parse::<TokenStream>()?;
-        let nothing = quote_spanned!(Span::mixed_site()=> ::core::panic!("this agent did not compile"));
-        let item = FnItem { attrs, vis, sig, body: Group::new(Delimiter::Brace, nothing) };
-        Ok(Self { item, bodyless: Some(semi) })
-    }
+    let item = syn::parse2(item)?;
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), item })
 }

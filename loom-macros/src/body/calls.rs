@@ -3,7 +3,7 @@
 
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Path, Token, Type};
+use syn::{Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Path, Token, Type};
 
 use crate::names;
 
@@ -113,6 +113,10 @@ pub(crate) struct Call {
     pub(crate) ids: Vec<IdModifier>,
     pub(crate) keys: Vec<KeyModifier>,
     pub(crate) memo: bool,
+    /// How many arguments what it calls is given.
+    pub(crate) arity: usize,
+    /// Whether what it calls is a variable of the body.
+    pub(crate) calls_variable: bool,
     /// What repeats it without a count.
     pub(crate) repetition: Option<Repetition>,
 }
@@ -162,6 +166,11 @@ impl Call {
             ids,
             keys,
             memo: named("memo").next().is_some(),
+            arity: called(syscall, root).map_or(0, |call| call.args.len()),
+            calls_variable: called(syscall, root)
+                .and_then(path_of)
+                .and_then(Path::get_ident)
+                .is_some_and(|name| scope.binds(name)),
             repetition: scope.repetition(),
         })
     }
@@ -282,9 +291,28 @@ fn bare(expr: &Expr) -> &Expr {
     }
 }
 
+/// The call that a `run` or `part` is given.
+fn called(syscall: Syscall, root: &ExprMethodCall) -> Option<&ExprCall> {
+    let position = match syscall {
+        Syscall::Run => 0,
+        Syscall::Part => 1,
+        _ => return None,
+    };
+    match bare(root.args.get(position)?) {
+        Expr::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
 /// The path of `path(..)`.
 fn called_path(expr: &Expr) -> Option<&Path> {
-    let Expr::Call(call) = bare(expr) else { return None };
+    match bare(expr) {
+        Expr::Call(call) => path_of(call),
+        _ => None,
+    }
+}
+
+fn path_of(call: &ExprCall) -> Option<&Path> {
     match bare(&call.func) {
         Expr::Path(path) => Some(&path.path),
         _ => None,

@@ -69,9 +69,10 @@ enum Finding {
 }
 
 impl Survey {
-    /// Walks through a body in which the context goes by the name `ctx`.
-    pub(crate) fn new(block: Block, ctx: &Ident) -> Self {
-        walk::walk(block, ctx)
+    /// Walks through a body in which the context goes by the name `ctx`. What `held` makes of a call goes into the
+    /// body with it.
+    pub(crate) fn new(block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option<TokenStream>) -> Self {
+        walk::walk(block, ctx, held)
     }
 
     /// Reports everything that is wrong with it.

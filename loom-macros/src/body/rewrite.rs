@@ -14,11 +14,17 @@ pub(crate) const SITES: &str = "__LOOM_SITES";
 /// The handle by which a flow notes the line at which it waits.
 pub(crate) const NEAR: &str = "__loom_near";
 
-/// `ctx` → `ctx.__at(&SITES[n], &[i, …])`, a context that knows where it is called.
-pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream]) -> Expr {
+/// `ctx` → `ctx.__at(&SITES[n], &[i, …])`, a context that knows where it is called. `held` is an item that goes in
+/// with it, where names mean what they mean in the call.
+pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream], held: Option<TokenStream>) -> Expr {
     let sites = Ident::new(SITES, Span::mixed_site());
     let site = proc_macro2::Literal::usize_unsuffixed(site);
-    Expr::Verbatim(quote_spanned!(Span::mixed_site()=> #ctx.__at(&#sites[#site], &[#(#indices),*])))
+    let site = quote_spanned!(Span::mixed_site()=> &#sites[#site]);
+    let site = match held {
+        Some(item) => quote_spanned!(Span::mixed_site()=> { #item #site }),
+        None => site,
+    };
+    Expr::Verbatim(quote_spanned!(Span::mixed_site()=> #ctx.__at(#site, &[#(#indices),*])))
 }
 
 /// `future` in `future.await` → the same, after a note of its line. The note comes last, when the

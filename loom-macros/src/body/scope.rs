@@ -143,6 +143,11 @@ impl Scope {
         self.bindings.push(Binding { name, level, mutable });
     }
 
+    /// Whether a name is a variable of the body at this place.
+    pub(crate) fn binds(&self, name: &Ident) -> bool {
+        self.bindings.iter().any(|binding| binding.name == *name)
+    }
+
     /// Whether an expression at this place mentions something that differs from one repetition to
     /// the next: a name bound within the innermost loop or closure, or one that can be assigned.
     /// Outside of all repetition there is nothing to differ from.

@@ -46,7 +46,7 @@ pub(crate) fn check(
 /// The upcasters are a chain without gaps that ends at the version of today; it may begin anywhere.
 fn upcasts(event: &Event, diagnostics: &mut Diagnostics) {
     let Some(current) = event.version else { return };
-    let mut expected = None;
+    let (mut expected, mut faulty) = (None, false);
     for upcast in &event.upcasts {
         let fault = match (upcast.version(), expected) {
             (None, _) => Some("a version is a whole number from 1".to_owned()),
@@ -65,11 +65,11 @@ fn upcasts(event: &Event, diagnostics: &mut Diagnostics) {
                 fault,
                 "write one upcaster for each older version, in order: `upcast(1 => from_v1, 2 => from_v2)`",
             );
-            return;
+            faulty = true;
         }
-        expected = upcast.version().map(|from| from + 1);
+        expected = upcast.version().map(|from| from + 1).or(expected.map(|from| from + 1));
     }
-    if current > 1 && expected != Some(current) {
+    if current > 1 && !faulty && expected != Some(current) {
         let last = current - 1;
         diagnostics.report(
             codes::UPCAST,

@@ -1,9 +1,9 @@
 //! What `#[event]` leaves behind. No rule is applied here: an event that broke one gets a stub.
 
-use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
-use syn::LitStr;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, format_ident, quote_spanned};
 use syn::spanned::Spanned as _;
+use syn::{LitStr, Path};
 
 use crate::diagnostics::Checked;
 use crate::location;
@@ -52,12 +52,14 @@ fn descriptor(event: &Event) -> TokenStream {
     let (runtime, ident) = (&event.runtime, &event.ident);
     let (name, doc) = (event.name.as_ref().map(LitStr::value), event.doc());
     let (version, oldest) = (event.version, event.oldest());
+    let upcasters = event.upcasts.iter().map(|upcast| written(&upcast.function));
     let location = location::location(ident.span(), runtime);
     quote_spanned! {Span::mixed_site()=>
         #runtime::EventDescriptor {
             name: #name,
             version: #version,
             oldest: #oldest,
+            upcasters: &[#(#upcasters),*],
             doc: #doc,
             location: #location,
             schema: #runtime::schema_of::<#ident>,
@@ -65,26 +67,39 @@ fn descriptor(event: &Event) -> TokenStream {
     }
 }
 
-/// The upcasters, by the version that each reads.
+/// The upcasters, by the version that each reads; and that each takes what the one before it gives.
 fn upcast(event: &Event) -> Option<TokenStream> {
     if event.upcasts.is_empty() {
         return None;
     }
-    let runtime = &event.runtime;
-    let arms = event.upcasts.iter().map(|upcast| {
+    let (runtime, ident) = (&event.runtime, &event.ident);
+    let (mut made, mut links, mut arms) = (Vec::new(), Vec::new(), Vec::new());
+    let mut before: Option<Ident> = None;
+    for (position, upcast) in event.upcasts.iter().enumerate() {
         let (from, function) = (&upcast.from, &upcast.function);
         // At the function, where a wrong one is reported.
         let at = function.span().resolved_at(Span::mixed_site());
-        let applied = quote_spanned!(at=> #runtime::Upcaster::new(#function).apply(__loom_data));
-        quote_spanned!(Span::mixed_site()=> #from => #applied,)
-    });
+        let this = format_ident!("__loom_u{}", position, span = at);
+        made.push(quote_spanned!(at=> let #this = #runtime::Upcaster::new(#function);));
+        if let Some(before) = before {
+            links.push(quote_spanned!(at=> #before.gives().then(#this.takes()).fits();));
+        }
+        if position + 1 == event.upcasts.len() {
+            links.push(quote_spanned!(at=> #this.gives().becomes::<#ident>().fits();));
+        }
+        let applied = quote_spanned!(at=> #this.apply(__loom_data));
+        arms.push(quote_spanned!(Span::mixed_site()=> #from => #applied,));
+        before = Some(this);
+    }
     Some(quote_spanned! {Span::mixed_site()=>
         fn upcast(
             __loom_version: ::core::primitive::u32,
             __loom_data: #runtime::serde_json::Value,
         ) -> ::core::result::Result<#runtime::serde_json::Value, #runtime::UpcastError> {
             #[allow(unused_imports)]
-            use #runtime::Infallible as _;
+            use #runtime::{FromAny as _, Infallible as _, Typed as _, TypedEnd as _};
+            #(#made)*
+            #(#links)*
             match __loom_version {
                 #(#arms)*
                 __loom_other => {
@@ -93,4 +108,9 @@ fn upcast(event: &Event) -> Option<TokenStream> {
             }
         }
     })
+}
+
+/// A path as the user wrote it.
+fn written(path: &Path) -> String {
+    path.to_token_stream().to_string().split_whitespace().collect()
 }

@@ -5,69 +5,115 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::Path;
 
-use crate::body::Target;
+use crate::body::{Call, Syscall, Target};
 use crate::codes;
 use crate::diagnostics::Diagnostics;
+use crate::runtime_path::RuntimePath;
 
 use super::model::Flow;
 
+/// The constant that all checks of one flow refer to.
+const CEILING: &str = "__LOOM_CEILING";
+/// The longest list of arguments for which `loom-runtime/src/callee.rs` reads what a function gives.
+const MOST_ARGUMENTS: usize = 16;
+
 /// Reports calls whose step or part cannot be read: nobody could hold them against the ceiling.
 pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
-    let noun = flow.kind.noun();
-    let name = &flow.item.sig.ident;
+    let flow_name = &flow.item.sig.ident;
     for call in flow.calls() {
+        let (callee, help) = match call.syscall {
+            Syscall::Part => ("part", "call the part in place: `ctx.part(\"pay\", pay(..))`"),
+            _ => ("step", "call the step in place: `ctx.run(step(x))`"),
+        };
+        let opening =
+            format!("the {} `{flow_name}` has a ceiling, and the {callee} of this call", flow.kind.noun());
         match &call.target {
-            Target::Opaque(argument) if !call.ids.is_empty() => diagnostics.report(
-                codes::CEILING,
-                argument,
-                format_args!("the {noun} `{name}` has a ceiling, and the step of this call cannot be read"),
-                "call the step in place: `ctx.run(step(x))`",
-            ),
-            Target::Part { name: Some(_), path: None } => diagnostics.report(
-                codes::CEILING,
-                &call.method,
-                format_args!("the {noun} `{name}` has a ceiling, and the part of this call cannot be read"),
-                "call the part in place: `ctx.part(\"pay\", pay(..))`",
-            ),
+            Target::Opaque(argument) if !call.ids.is_empty() => {
+                diagnostics.report(codes::CEILING, argument, format_args!("{opening} cannot be read"), help);
+            }
+            Target::Part { name: Some(_), path: None } => {
+                diagnostics.report(
+                    codes::CEILING,
+                    &call.method,
+                    format_args!("{opening} cannot be read"),
+                    help,
+                );
+            }
+            Target::Step(path) | Target::Part { path: Some(path), .. } if call.calls_variable => {
+                let message =
+                    format_args!("{opening} cannot be read: `{}` is a variable here", written(path));
+                diagnostics.report(codes::CEILING, path, message, help);
+            }
+            Target::Step(path) | Target::Part { path: Some(path), .. } if call.arity > MOST_ARGUMENTS => {
+                diagnostics.report(
+                    codes::CEILING,
+                    path,
+                    format_args!("{opening} has more than {MOST_ARGUMENTS} arguments, and is not read"),
+                    "put the arguments into a struct",
+                );
+            }
             _ => {}
         }
     }
 }
 
-/// One constant a call, whose evaluation holds the callee's classes against the ceiling.
-pub(crate) fn checks(flow: &Flow) -> Option<TokenStream> {
-    let (runtime, classes) = (&flow.runtime, flow.effects.as_ref()?);
-    let mixed = Span::mixed_site();
-    let checks: Vec<_> = flow
-        .calls()
-        .iter()
-        .filter_map(|call| {
-            let (method, path, held) = match &call.target {
-                Target::Step(path) => {
-                    ("holds_step", path, quote_spanned!(mixed=> <#path as #runtime::Step>::EFFECTS))
-                }
-                Target::Part { path: Some(path), .. } => {
-                    ("holds_part", path, quote_spanned!(mixed=> <#path as #runtime::Part>::CEILING))
-                }
-                _ => return None,
-            };
-            let (method, written) = (Ident::new(method, mixed), written(path));
-            let check = on(
-                path,
-                quote_spanned!(mixed=> __LOOM_CEILING.#method),
-                quote_spanned!(mixed=> #written, #held),
-            );
-            Some(quote_spanned!(mixed=> const _: () = #check;))
-        })
-        .collect();
-    if checks.is_empty() {
+/// The constant of one call, whose evaluation holds the callee's classes against the ceiling. The classes are those of
+/// the step or part that the called function gives, whatever else goes by its name.
+pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
+    if call.calls_variable || call.arity > MOST_ARGUMENTS {
         return None;
     }
+    let (method, path, classes) = match &call.target {
+        Target::Step(path) => ("holds_step", path, asked(path, "effects_of", runtime)),
+        Target::Part { path: Some(path), .. } => {
+            let part = asked(path, "part_of", runtime);
+            ("holds_part", path, quote_spanned!(Span::mixed_site()=> #part.ceiling()))
+        }
+        _ => return None,
+    };
+    Some(check_at(ends(path)?, method, &written(path), &classes))
+}
+
+/// The descriptor of a called part, as a function.
+pub(crate) fn part(path: &Path, call: &Call, runtime: &RuntimePath) -> TokenStream {
+    if call.arity > MOST_ARGUMENTS {
+        return quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor);
+    }
+    let part = asked(path, "part_of", runtime);
+    quote_spanned!(Span::mixed_site()=> #part.descriptor())
+}
+
+/// `asks(path)`, on the user's path, where a function that gives no such call is reported.
+fn asked(path: &Path, asks: &str, runtime: &RuntimePath) -> TokenStream {
+    let at = path
+        .segments
+        .last()
+        .map_or_else(Span::mixed_site, |last| Span::mixed_site().located_at(last.ident.span()));
+    let asks = Ident::new(asks, at);
+    let callee = quote_spanned!(at=> #runtime::#asks).into_iter().map(|mut tree| {
+        tree.set_span(at); // the path of the runtime as well
+        tree
+    });
+    let mut args = Group::new(Delimiter::Parenthesis, path.to_token_stream());
+    args.set_span(at);
+    callee.chain([TokenTree::Group(args)]).collect()
+}
+
+/// The same for something that is known by its type: one of the tools of an agent.
+pub(crate) fn held_tool(path: &Path, runtime: &RuntimePath) -> Option<TokenStream> {
+    let classes = quote_spanned!(Span::mixed_site()=> <#path as #runtime::Step>::EFFECTS);
+    Some(check_at(ends(path)?, "holds_tool", &written(path), &classes))
+}
+
+/// The ceiling itself, if the flow declares one.
+pub(crate) fn constant(flow: &Flow) -> Option<TokenStream> {
+    let (runtime, classes) = (&flow.runtime, flow.effects.as_ref()?);
     let (code, noun, name) = (codes::CEILING.to_string(), flow.kind.noun(), &flow.name);
-    Some(quote_spanned! {mixed=>
-        const __LOOM_CEILING: #runtime::Ceiling =
+    let ceiling = Ident::new(CEILING, Span::mixed_site());
+    Some(quote_spanned! {Span::mixed_site()=>
+        #[allow(dead_code)]
+        const #ceiling: #runtime::Ceiling =
             #runtime::Ceiling { code: #code, noun: #noun, name: #name, classes: #classes };
-        #(#checks)*
     })
 }
 
@@ -76,18 +122,19 @@ fn written(path: &Path) -> String {
     path.to_token_stream().to_string().split_whitespace().collect()
 }
 
-/// `callee(args)` with its ends on the user's path, so that the compiler points there.
-fn on(path: &Path, callee: TokenStream, args: TokenStream) -> TokenStream {
-    let (first, last) = match (path.segments.first(), path.segments.last()) {
-        (Some(first), Some(last)) => (first.ident.span(), last.ident.span()),
-        _ => return quote_spanned!(Span::mixed_site()=> #callee(#args)),
-    };
+/// The spans of the ends of a path.
+fn ends(path: &Path) -> Option<(Span, Span)> {
+    Some((path.segments.first()?.ident.span(), path.segments.last()?.ident.span()))
+}
+
+/// `const _: () = CEILING.method(name, classes);` with the ends of the call on the user's path, so that the compiler
+/// points there.
+fn check_at((first, last): (Span, Span), method: &str, name: &str, classes: &TokenStream) -> TokenStream {
     let at = |span: Span| Span::mixed_site().located_at(span);
-    let callee = callee.into_iter().map(|mut tree| {
-        tree.set_span(at(first));
-        tree
-    });
-    let mut args = Group::new(Delimiter::Parenthesis, args);
+    let (ceiling, method) = (Ident::new(CEILING, at(first)), Ident::new(method, at(first)));
+    let callee = quote_spanned!(at(first)=> #ceiling.#method);
+    let mut args = Group::new(Delimiter::Parenthesis, quote_spanned!(Span::mixed_site()=> #name, #classes));
     args.set_span(at(last));
-    callee.chain([TokenTree::Group(args)]).collect()
+    let args = TokenTree::Group(args);
+    quote_spanned!(Span::mixed_site()=> const _: () = #callee #args;)
 }

@@ -43,6 +43,15 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
+    // An agent's body is `agent/check.rs`'s to miss.
+    if let Some(semi) = flow.item.bodyless.as_ref().filter(|_| flow.kind != Kind::Agent) {
+        diagnostics.report(
+            codes::FLOW_NOT_ASYNC,
+            semi,
+            format_args!("the {noun} `{}` has no body", sig.ident),
+            "write it in place of the semicolon: `{ let receipt = ctx.run(charge(order)).await?; Ok(receipt) }`",
+        );
+    }
     for param in &sig.generics.params {
         diagnostics.report(
             codes::FLOW_GENERIC,

@@ -24,7 +24,7 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
         Kind::Flow | Kind::Agent => implement_flow(&flow),
         Kind::Part => implement_part(&flow),
     };
-    let (sites, body, ceiling) = (sites(&flow), body(&flow), ceiling::checks(&flow));
+    let (sites, body, ceiling) = (sites(&flow), body(&flow), ceiling::constant(&flow));
     let element = (flow.kind != Kind::Part).then(|| element(&flow));
     let cfgs = flow.item.cfgs();
     quote_spanned! {Span::mixed_site()=>
@@ -103,7 +103,7 @@ fn surface(flow: &Flow) -> Surface<'_> {
         Kind::Part => {
             let output = output(flow);
             (
-                quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output>),
+                quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output, #name>),
                 "a part call does nothing until `ctx.part` runs it",
             )
         }
@@ -255,12 +255,15 @@ fn parts(flow: &Flow) -> Vec<TokenStream> {
     let mut parts = Vec::new();
     for call in flow.calls() {
         let Target::Part { path: Some(path), .. } = &call.target else { continue };
+        if call.calls_variable {
+            continue; // what it is cannot be known here
+        }
         let written = path.to_token_stream().to_string();
         if seen.contains(&written) {
             continue;
         }
         seen.push(written);
-        parts.push(quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor));
+        parts.push(ceiling::part(path, call, runtime));
     }
     parts
 }

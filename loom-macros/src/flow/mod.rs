@@ -14,7 +14,7 @@
 //! ctx.__at(&__LOOM_SITES[0], &[]).run(charge(order)) …
 //! ```
 
-mod ceiling;
+pub(crate) mod ceiling;
 pub(crate) mod check;
 pub(crate) mod expand;
 pub(crate) mod model;

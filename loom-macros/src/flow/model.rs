@@ -12,6 +12,7 @@ use crate::item::{self, FnItem, Param};
 use crate::names;
 use crate::runtime_path::RuntimePath;
 
+use super::ceiling;
 use super::parse::{FlowArgs, Parsed};
 
 /// A flow, or a part of one.
@@ -90,6 +91,7 @@ impl Flow {
                 other => unusable.push(other.clone()),
             }
         }
+        let runtime = RuntimePath::new(root.as_ref());
         let (inner_attrs, block) = match parse_body.parse2(item.body.stream()) {
             Ok((attrs, stmts)) => (attrs, Some(stmts)),
             Err(error) => {
@@ -99,10 +101,11 @@ impl Flow {
         };
         let survey = ctx.as_ref().zip(block).map(|(ctx, stmts)| {
             let brace_token = token::Brace { span: item.body.delim_span() };
-            Survey::new(Block { brace_token, stmts }, &ctx.ident)
+            let held = |call: &Call| effects.as_ref().and_then(|_| ceiling::held(call, &runtime));
+            Survey::new(Block { brace_token, stmts }, &ctx.ident, &held)
         });
         Self {
-            runtime: RuntimePath::new(root.as_ref()),
+            runtime,
             kind,
             name: written_name.as_ref().map_or_else(|| names::of(&item.sig.ident), LitStr::value),
             written_name,

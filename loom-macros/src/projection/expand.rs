@@ -45,10 +45,13 @@ pub(crate) fn expand(projection: Checked<Projection>) -> TokenStream {
 pub(crate) fn stub(projection: &Projection) -> TokenStream {
     let (runtime, ty, cfgs) = (&projection.runtime, &projection.block.ty, projection.cfgs());
     let own = &projection.block;
-    let block = block(own);
-    if own.of_trait.is_some() || !own.generics.params.is_empty() || projection.ident().is_none() {
-        return block;
+    if !own.generics.params.is_empty() || projection.ident().is_none() {
+        return block(own);
     }
+    let block = match &own.of_trait {
+        Some(_) => without_trait(projection),
+        None => block(own),
+    };
     let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this projection did not compile"));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code)]
@@ -69,6 +72,15 @@ fn block(block: &Block) -> TokenStream {
     let of_trait =
         of_trait.as_ref().map(|(of_trait, word)| quote_spanned!(Span::mixed_site()=> #of_trait #word));
     quote_spanned!(Span::mixed_site()=> #(#attrs)* #impl_token #generics #of_trait #ty #where_clause #body)
+}
+
+/// The functions of the block without its trait: that they do not fit that either is no news.
+fn without_trait(projection: &Projection) -> TokenStream {
+    let Block { attrs, impl_token, generics, ty, where_clause, .. } = &projection.block;
+    let folds = projection.folds.iter().map(|fold| &fold.item);
+    quote_spanned! {Span::mixed_site()=>
+        #(#attrs)* #[allow(dead_code)] #impl_token #generics #ty #where_clause { #(#folds)* }
+    }
 }
 
 fn descriptor(projection: &Projection) -> TokenStream {

@@ -45,6 +45,14 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
+    if let Some(semi) = &step.item.bodyless {
+        diagnostics.report(
+            codes::STEP_NOT_ASYNC,
+            semi,
+            format_args!("the {} `{}` has no body", step.attribute, sig.ident),
+            "write it in place of the semicolon: `{ Ok(..) }`",
+        );
+    }
     match step.item.output() {
         None => diagnostics.report(
             codes::STEP_RESULT,

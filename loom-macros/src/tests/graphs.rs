@@ -4,7 +4,7 @@ use crate::body::{Node, Survey};
 
 fn graph(body: &str) -> String {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
-    render(&Survey::new(block, &syn::parse_str("ctx").expect("a name")).graph)
+    render(&Survey::new(block, &syn::parse_str("ctx").expect("a name"), &|_| None).graph)
 }
 
 fn render(nodes: &[Node]) -> String {

@@ -6,7 +6,7 @@ use crate::body::Survey;
 
 fn survey(body: &str) -> Survey {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
-    Survey::new(block, &syn::parse_str("ctx").expect("a name"))
+    Survey::new(block, &syn::parse_str("ctx").expect("a name"), &|_| None)
 }
 
 fn ids(body: &str) -> Vec<String> {

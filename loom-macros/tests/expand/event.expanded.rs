@@ -11,6 +11,7 @@ const _: () = {
         name: "order.placed",
         version: 3u32,
         oldest: 1u32,
+        upcasters: &["from_v1", "old::from_v2"],
         doc: "Somebody bought something.",
         location: ::loom::__v1::Location {
             file: ::core::file!(),
@@ -31,10 +32,14 @@ const _: () = {
             ::loom::__v1::UpcastError,
         > {
             #[allow(unused_imports)]
-            use ::loom::__v1::Infallible as _;
+            use ::loom::__v1::{FromAny as _, Infallible as _, Typed as _, TypedEnd as _};
+            let __loom_u0 = ::loom::__v1::Upcaster::new(from_v1);
+            let __loom_u1 = ::loom::__v1::Upcaster::new(old::from_v2);
+            __loom_u0.gives().then(__loom_u1.takes()).fits();
+            __loom_u1.gives().becomes::<OrderPlaced>().fits();
             match __loom_version {
-                1 => ::loom::__v1::Upcaster::new(from_v1).apply(__loom_data),
-                2 => ::loom::__v1::Upcaster::new(old::from_v2).apply(__loom_data),
+                1 => __loom_u0.apply(__loom_data),
+                2 => __loom_u1.apply(__loom_data),
                 __loom_other => {
                     ::core::result::Result::Err(
                         ::loom::__v1::UpcastError::no_upcaster(__loom_other),

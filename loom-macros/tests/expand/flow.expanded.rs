@@ -169,7 +169,7 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
-        parts: &[<pay as ::loom::__v1::Part>::descriptor],
+        parts: &[::loom::__v1::part_of(pay).descriptor()],
         fingerprint: 18434179976036922087u64,
     };
     impl ::loom::__v1::Flow for checkout {

@@ -3,7 +3,7 @@
 /// Take the money, or ask again until somebody pays.
 #[allow(dead_code)]
 #[must_use = "a part call does nothing until `ctx.part` runs it"]
-fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>> {
+fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>, pay> {
     pay::__loom_call(order)
 }
 /// Take the money, or ask again until somebody pays.
@@ -34,7 +34,7 @@ const _: () = {
     impl pay {
         fn __loom_call(
             order: Order,
-        ) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>> {
+        ) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>, pay> {
             ::loom::__v1::PartCall::new(move |__loom_ctx: ::loom::__v1::Ctx| ::std::boxed::Box::pin(
                 __loom_body(__loom_ctx, order),
             ))

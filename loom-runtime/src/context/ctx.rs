@@ -55,7 +55,7 @@ impl Ctx {
     }
 
     /// Calls a part of the flow; the ids inside it begin with `name`.
-    pub fn part<T: 'static>(&self, name: &'static str, call: PartCall<T>) -> PartRun<T> {
+    pub fn part<T: 'static, P>(&self, name: &'static str, call: PartCall<T, P>) -> PartRun<T> {
         let mut place = self.place();
         place.set_id(name);
         PartRun::new(self.clone(), place, call)

@@ -14,7 +14,7 @@ use super::{
     Ctx,
     place::{Place, placed},
 };
-use crate::PartCall;
+use crate::{PartCall, flow::PartBody};
 
 /// `ctx.part("name", part(..))`: a future of what the part returns.
 #[must_use = "a part does nothing until it is awaited"]
@@ -25,7 +25,7 @@ pub struct PartRun<T> {
 }
 
 enum PartStage<T> {
-    Inert(PartCall<T>),
+    Inert(PartBody<T>),
     Running(BoxFuture<'static, T>),
     Stopped,
 }
@@ -33,8 +33,8 @@ enum PartStage<T> {
 placed!(PartRun<T>);
 
 impl<T: 'static> PartRun<T> {
-    pub(super) fn new(ctx: Ctx, place: Place, call: PartCall<T>) -> Self {
-        Self { ctx, place, stage: PartStage::Inert(call) }
+    pub(super) fn new<P>(ctx: Ctx, place: Place, call: PartCall<T, P>) -> Self {
+        Self { ctx, place, stage: PartStage::Inert(call.body) }
     }
 }
 
@@ -44,10 +44,10 @@ impl<T: 'static> Future for PartRun<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let Self { ctx, place, stage } = &mut *self;
         if let PartStage::Inert(_) = stage
-            && let PartStage::Inert(call) = std::mem::replace(stage, PartStage::Stopped)
+            && let PartStage::Inert(body) = std::mem::replace(stage, PartStage::Stopped)
         {
             match place.frame() {
-                Some(prefix) => *stage = PartStage::Running((call.0)(ctx.within(prefix))),
+                Some(prefix) => *stage = PartStage::Running(body(ctx.within(prefix))),
                 None => ctx.cx().raise(ParkReport::new(Fault::MissingId, "a part has no id")),
             }
         }

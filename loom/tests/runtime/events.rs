@@ -154,12 +154,20 @@ fn older_versions_go_through_the_upcasters_in_order() {
 #[test]
 fn what_no_longer_reads_names_event_version_type_and_position() {
     for (version, data, reason) in [
-        (1, json!({ "sku": "" }), "from version 1: nobody orders nothing"),
-        (1, json!({ "code": "tea" }), "from version 1: missing field `sku`"),
-        (2, json!({ "item": "tea" }), "missing field `price`"),
+        (1, json!({ "sku": "" }), "the upcaster of version 1, `from_v1`, says: nobody orders nothing"),
+        (
+            1,
+            json!({ "code": "tea" }),
+            "the stored data is not what the upcaster of version 1, `from_v1`, takes: missing field `sku`",
+        ),
+        (
+            2,
+            json!({ "item": "tea" }),
+            "what the upcaster of version 2, `with_currency`, gives is no such thing: missing field `price`",
+        ),
         (3, json!({ "item": "tea", "price": 1 }), "missing field `currency`"),
         (4, json!({}), "it was written by a newer program"),
-        (0, json!({}), "from version 0: nothing reads version 0 any more"),
+        (0, json!({}), "versions count from 1: no `#[event]` has written this"),
     ] {
         let error = read(version, data).unwrap_err();
         assert_eq!(
@@ -173,6 +181,46 @@ fn what_no_longer_reads_names_event_version_type_and_position() {
             assert!(said.contains(word), "{word} is not in: {said}");
         }
     }
+}
+
+#[test]
+fn an_upcaster_is_blamed_for_what_the_next_one_cannot_read() {
+    mod crooked {
+        use super::*;
+
+        #[event(name = "weighed", version = 4, upcast(2 => forgets, 3 => in_grams))]
+        #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub(super) struct Weighed {
+            grams: u32,
+        }
+
+        #[derive(serde::Deserialize)]
+        struct Kilos {
+            kilos: u32,
+        }
+
+        fn forgets(_: Value) -> Value {
+            json!({ "kilos": "secret" })
+        }
+
+        fn in_grams(old: Kilos) -> Weighed {
+            Weighed { grams: old.kilos * 1000 }
+        }
+    }
+    let said = |version| {
+        let stored = envelope("weighed", version, json!({ "pounds": 3 }));
+        read_event::<crooked::Weighed>(&stored).unwrap_err().reason
+    };
+    assert_eq!(
+        said(2),
+        "what the upcaster of version 2, `forgets`, gives is not what the upcaster of version 3, `in_grams`, takes: \
+         invalid type: string, expected u32"
+    );
+    assert_eq!(
+        said(3),
+        "the stored data is not what the upcaster of version 3, `in_grams`, takes: missing field `kilos`"
+    );
+    assert_eq!(said(1), "nothing reads version 1 any more: begin `upcast(..)` with it, `1 => from_v1`");
 }
 
 #[test]

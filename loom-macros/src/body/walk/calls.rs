@@ -37,7 +37,7 @@ impl Walker<'_> {
                 self.graph.push(node);
             }
             let receiver = receiver_of(call);
-            *receiver = rewrite::at(receiver, self.calls.len(), &self.scope.indices());
+            *receiver = rewrite::at(receiver, self.calls.len(), &self.scope.indices(), (self.held)(&read));
             self.calls.push(read);
         }
     }

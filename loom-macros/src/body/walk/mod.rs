@@ -7,7 +7,7 @@ mod futures;
 mod loops;
 mod macros;
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
@@ -26,9 +26,10 @@ use exits::Jump;
 use futures::Futures;
 
 /// Walks through a whole body.
-pub(crate) fn walk(mut block: Block, ctx: &Ident) -> Survey {
+pub(crate) fn walk(mut block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option<TokenStream>) -> Survey {
     let mut walker = Walker {
         ctx,
+        held,
         scope: Scope::default(),
         graph: Builder::new(),
         calls: Vec::new(),
@@ -51,6 +52,8 @@ pub(crate) fn walk(mut block: Block, ctx: &Ident) -> Survey {
 
 struct Walker<'c> {
     ctx: &'c Ident,
+    /// What goes into the body with a call.
+    held: &'c dyn Fn(&Call) -> Option<TokenStream>,
     scope: Scope,
     graph: Builder,
     calls: Vec<Call>,

@@ -17,4 +17,11 @@ async fn checkout(ctx: Ctx) -> loom::Result<()> {
     ctx.part("pay", part).await
 }
 
+#[flow(effects("http"))]
+async fn by_closures(ctx: Ctx) -> loom::Result<()> {
+    let (get, settle) = (|| fetch(), || pay());
+    ctx.run(get()).await?;
+    ctx.part("pay", settle()).await
+}
+
 fn main() {}

@@ -43,6 +43,44 @@ pub async fn checkout(ctx: Ctx) -> loom::Result<u32> {
     ctx.part("pong", pong(2)).await
 }
 
+/// A helper gives a call of a step, and is held by what that step does; a method and an item of the body as well.
+fn charge_double(amount: &u32) -> loom::StepCall<charge> {
+    charge(amount * 2)
+}
+
+struct Shop;
+
+impl Shop {
+    fn charge(amount: u32) -> loom::StepCall<charge> {
+        charge(amount)
+    }
+}
+
+/// The helper's flow.
+#[flow(effects("payments.*"))]
+pub async fn helped(ctx: Ctx, amount: u32) -> loom::Result<u32> {
+    fn charge_half(amount: u32) -> loom::StepCall<charge> {
+        charge(amount / 2)
+    }
+    for _ in 0..2 {
+        ctx.run(charge_double(&amount)).await?;
+    }
+    join_all([1, 2].map(|n| ctx.run(charge_half(n)).key(n))).await;
+    ctx.run(Shop::charge(amount)).id("shop").await
+}
+
+/// A tool within the ceiling of its agent.
+#[tool(effects("payments.read"))]
+pub async fn look_up(/** Which. */ order: u32) -> loom::Result<u32> {
+    Ok(order)
+}
+
+/// You answer.
+#[agent(effects("payments.*"), tools = [look_up])]
+pub async fn support(ctx: Ctx, order: u32) -> loom::Result<u32> {
+    ctx.run(look_up(order)).await
+}
+
 /// No ceiling, no check.
 #[flow]
 pub async fn free(ctx: Ctx) -> loom::Result<u32> {

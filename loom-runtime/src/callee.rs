@@ -1,0 +1,84 @@
+//! What a call of a flow calls, told by the type of what the function gives: a name may stand for a function and for a
+//! type that have nothing in common. Not the comparison with a ceiling.
+
+use std::marker::PhantomData;
+
+use crate::{Part, PartCall, PartFn, Step, StepCall};
+
+/// A function that gives a call of a step: the step's own, or a helper around it.
+#[diagnostic::on_unimplemented(
+    message = "[L0223] there is a ceiling, and what is called here gives no step call that could be held against it",
+    note = "help: call the step in place, `ctx.run(step(x))`; a helper returns `StepCall<step>`, and an `async fn` that does \
+            more is a `#[step]`"
+)]
+pub trait GivesStep<Args>: Copy {
+    /// The classes of the step.
+    const EFFECTS: &'static [&'static str];
+}
+
+/// A function that gives a call of a part.
+#[diagnostic::on_unimplemented(
+    message = "`ctx.part` takes the call of a part, and this function gives none",
+    note = "help: write `#[flow(part)]` on it, and take `ctx: Ctx` first; what needs no context is called like any function"
+)]
+pub trait GivesPart<Args>: Copy {
+    /// The part.
+    type Part: Part;
+}
+
+/// A part, as the flow that calls it knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Called<P>(PhantomData<fn() -> P>);
+
+impl<P: Part> Called<P> {
+    /// Its descriptor: a function, since parts may call each other in a circle.
+    pub const fn descriptor(self) -> PartFn {
+        P::descriptor
+    }
+
+    /// Its ceiling.
+    pub const fn ceiling(self) -> Option<&'static [&'static str]> {
+        P::CEILING
+    }
+}
+
+/// The classes of the step that a function calls.
+pub const fn effects_of<Args, F: GivesStep<Args>>(_: F) -> &'static [&'static str] {
+    F::EFFECTS
+}
+
+/// The part that a function calls.
+pub const fn part_of<Args, F: GivesPart<Args>>(_: F) -> Called<F::Part> {
+    Called(PhantomData)
+}
+
+macro_rules! of_functions {
+    ($($arg:ident)*) => {
+        impl<F, S, $($arg),*> GivesStep<($($arg,)*)> for F
+        where
+            F: Fn($($arg),*) -> StepCall<S> + Copy,
+            S: Step,
+        {
+            const EFFECTS: &'static [&'static str] = S::EFFECTS;
+        }
+
+        impl<F, T, P, $($arg),*> GivesPart<($($arg,)*)> for F
+        where
+            F: Fn($($arg),*) -> PartCall<T, P> + Copy,
+            P: Part,
+        {
+            type Part = P;
+        }
+    };
+}
+
+macro_rules! up_to {
+    () => { of_functions!(); };
+    ($first:ident $($arg:ident)*) => {
+        of_functions!($first $($arg)*);
+        up_to!($($arg)*);
+    };
+}
+
+// As many as `loom-macros` says in `flow/ceiling.rs`.
+up_to!(A B C D E G H I J K L M N O Q R);
