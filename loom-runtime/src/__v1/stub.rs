@@ -21,6 +21,7 @@ pub const STEP: &StepDescriptor = &StepDescriptor {
     doc: "",
     location: NOWHERE,
     delivery: Delivery::AtLeastOnce,
+    reads: false,
     retry: RetryPolicy::NONE,
     timeout: None,
     heartbeat: None,
@@ -64,7 +65,7 @@ pub const PART: &PartDescriptor = &PartDescriptor {
 
 /// Of an event.
 pub const EVENT: &EventDescriptor =
-    &EventDescriptor { name: "", version: 1, oldest: 1, doc: "", location: NOWHERE, schema: anything };
+    &EventDescriptor { name: "", ty: "", version: 1, oldest: 1, doc: "", location: NOWHERE, schema: anything };
 
 /// Of a tool.
 pub const TOOL: &ToolDescriptor = &ToolDescriptor { step: STEP };
