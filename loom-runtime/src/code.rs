@@ -42,7 +42,16 @@ fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
             Node::Child { id, flow, .. } => format!("child {id} {flow}"),
             Node::Part { id, part, .. } => format!("part {id} {part}"),
             Node::Loop { body, .. } => format!("loop {:?}", shape_of(body, steps)),
-            Node::Branch { arms, .. } => format!("branch {:?}", shapes_of(arms, steps)),
+            Node::Branch { arms, .. } => match shapes_of(arms, steps) {
+                nothing if nothing.iter().all(Vec::is_empty) => continue,
+                arms => format!("branch {arms:?}"),
+            },
+            Node::Block { body, .. } => {
+                shape.extend(shape_of(body, steps));
+                continue;
+            }
+            // They ask for nothing.
+            Node::Break { .. } | Node::Continue { .. } | Node::Try { .. } => continue,
             Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, steps)),
             Node::Return { .. } => "return".into(),
             Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body, steps)),

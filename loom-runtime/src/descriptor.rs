@@ -54,6 +54,8 @@ pub struct StepDescriptor {
     pub location: Location,
     /// How it gives its result to the world.
     pub delivery: Delivery,
+    /// Whether it reads the world outside: delivered as a pure step is, and yet no function of its input.
+    pub reads: bool,
     /// How often it is tried.
     pub retry: RetryPolicy,
     /// How long one attempt may take.
@@ -247,6 +249,9 @@ pub enum Node {
     Emit {
         /// The call site's id.
         id: &'static str,
+        /// The event's type or constructor as written, `OrderPlaced`; `None` when the source does not show it.
+        /// [`Registry::emitted`](crate::Registry::emitted) finds the event.
+        event: Option<&'static str>,
         /// The line.
         line: u32,
         /// The column.
@@ -296,9 +301,12 @@ pub enum Node {
     Loop {
         /// What is looped over, as written.
         label: &'static str,
-        /// Whether it ends by itself, as far as the source tells: it goes over something finite, or a counter is
-        /// compared.
-        bounded: bool,
+        /// The label that jumps name, `'outer`.
+        name: Option<&'static str>,
+        /// Whether it ends by itself, as far as the source tells.
+        bound: Bound,
+        /// Whether it ends at its head as well: a `loop` and a `while true` are left by jumps alone.
+        head_ends: bool,
         /// The line.
         line: u32,
         /// The column.
@@ -325,6 +333,43 @@ pub enum Node {
         column: u32,
         /// The arms.
         arms: &'static [Arm],
+    },
+    /// A block with a label, which a [`Node::Break`] in it names.
+    Block {
+        /// The label, `'found`.
+        name: &'static str,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+        /// What stands in it.
+        body: &'static [Self],
+    },
+    /// A loop or a block is left.
+    Break {
+        /// The label of which, `'outer`; without one, the innermost loop.
+        name: Option<&'static str>,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+    },
+    /// The next turn of a loop begins.
+    Continue {
+        /// The label of which, `'outer`; without one, the innermost.
+        name: Option<&'static str>,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+    },
+    /// A `?` within a loop: an error ends flow or part here. Outside of loops, where nearly every call has one, it is
+    /// not noted.
+    Try {
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
     },
     /// The flow returns.
     Return {
@@ -360,10 +405,37 @@ impl Node {
             | Self::Loop { line, column, .. }
             | Self::Branch { line, column, .. }
             | Self::Parallel { line, column, .. }
+            | Self::Block { line, column, .. }
+            | Self::Break { line, column, .. }
+            | Self::Continue { line, column, .. }
+            | Self::Try { line, column }
             | Self::Return { line, column }
             | Self::Unreachable { line, column, .. } => (line, column),
         }
     }
+}
+
+/// Whether a loop ends by itself. The macro reads it off the syntax, so that it is a mark and no proof.
+///
+/// | loop | bound |
+/// |---|---|
+/// | `for` over a range with an end, a collection, an iterator | [`Bounded`](Self::Bounded), by what it goes over |
+/// | `for` over `0..`, `.cycle()`, `repeat`, `repeat_with`, `successors`, `from_fn`, without `.take(..)` or `.zip(..)` | as `while` |
+/// | `while` whose condition, or one side of its `&&`, compares a name that the body moves by `+=` or `-=` | `Bounded` |
+/// | `loop` with a top-level `if` whose condition, or one side of its `\|\|`, does so, and which ends in `break` or `return` | `Bounded` |
+/// | any other that something may end: a condition, a `break`, a `return`, a `?` | [`Unknown`](Self::Unknown) |
+/// | a `loop`, `while true` or endless `for` in which nothing of the kind stands | [`Endless`](Self::Endless) |
+/// | what a closure does for each element | `Bounded` |
+///
+/// What a call returns is not looked at: a `for` over an endless iterator of another name counts as bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It ends.
+    Bounded,
+    /// Something ends it, and the source does not show that this comes about.
+    Unknown,
+    /// Nothing ends it but a cancellation or a panic.
+    Endless,
 }
 
 /// An arm of a branch, or one of several that run side by side.

@@ -38,6 +38,8 @@ pub trait DomainEvent: Serialize + DeserializeOwned + JsonSchema + 'static {
 pub struct EventDescriptor {
     /// Its declared name, unique within a program.
     pub name: &'static str,
+    /// The type, without its path: how a static graph refers to it.
+    pub ty: &'static str,
     /// The version of its shape that this program writes.
     pub version: u32,
     /// The oldest version that it reads.

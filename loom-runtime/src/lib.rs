@@ -41,8 +41,8 @@ pub use context::{
     Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn, ResourceDescriptor,
-    RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
+    ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};

@@ -37,6 +37,16 @@ impl Policy {
         Self { deny: patterns, ..self }
     }
 
+    /// The patterns that are allowed; `None` for everything.
+    pub const fn allowed(&self) -> Option<&'static [&'static str]> {
+        self.allow
+    }
+
+    /// The patterns that are denied.
+    pub const fn denied(&self) -> &'static [&'static str] {
+        self.deny
+    }
+
     /// Whether an effect of this class is allowed.
     pub fn permits(&self, class: &str) -> bool {
         let among = |patterns: &[&str]| patterns.iter().any(|pattern| covers(pattern, class));

@@ -233,6 +233,15 @@ impl Registry {
         self.events.get(name)
     }
 
+    /// The event that a [`Node::Emit`](crate::Node::Emit) names by its type or by a constructor, `shop::OrderPlaced`,
+    /// `Moved::North`, `OrderPlaced::of`; `None` when there is none, or more than one type of that name.
+    pub fn emitted(&self, written: &str) -> Option<&'static EventDescriptor> {
+        written.rsplit("::").take(2).find_map(|segment| {
+            let mut of_type = self.events().filter(|event| event.ty == segment);
+            of_type.next().filter(|_| of_type.next().is_none())
+        })
+    }
+
     /// The tool with this name.
     pub fn tool(&self, name: &str) -> Option<&'static ToolDescriptor> {
         self.tools.get(name)

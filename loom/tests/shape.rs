@@ -46,8 +46,108 @@ mod till {
     }
 }
 
+/// Everything that is neither flow, part nor step.
+mod desk {
+    use super::*;
+
+    /// Somebody asked.
+    #[event(name = "desk.asked", version = 2, upcast(1 => from_v1))]
+    #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    pub(crate) struct Asked {
+        question: String,
+    }
+
+    fn from_v1(question: String) -> Asked {
+        Asked { question }
+    }
+
+    /// Look up an order.
+    #[tool(reads, effects("shop.read"))]
+    pub(crate) async fn find_order(
+        /// The number on the invoice.
+        number: String,
+    ) -> loom::Result<String> {
+        Ok(number)
+    }
+
+    /// When a customer gets money back.
+    #[skill(file = "shape.rs")]
+    pub(crate) struct Refunds;
+
+    /// Pays nothing.
+    #[policy]
+    pub(crate) const NO_PAYMENTS: Policy = Policy::new().deny(&["payments.*"]);
+
+    /// You answer customers.
+    #[agent(
+        model = "small",
+        tools = [find_order],
+        skills = [Refunds],
+        max_turns = 8,
+        budget(tokens = 50_000, usd = 0.25),
+        policies = [NO_PAYMENTS],
+    )]
+    pub(crate) async fn support(ctx: Ctx, question: String) -> loom::Result<String> {
+        ctx.emit(&Asked { question: question.clone() });
+        'turns: for turn in 0..3 {
+            loop {
+                match ctx.run(find_order(question.clone())).await?.len() {
+                    0 => continue 'turns,
+                    1 if turn > 1 => break 'turns,
+                    2 => break,
+                    _ => {}
+                }
+            }
+        }
+        Ok(question)
+    }
+
+    /// Tidies the desk.
+    #[flow(schedule = "0 18 * * MON-FRI", time_zone = "Europe/Zurich")]
+    pub(crate) async fn tidy(ctx: Ctx) -> loom::Result<()> {
+        let _ = ctx.now();
+        Ok(())
+    }
+
+    /// How many asked.
+    #[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    pub(crate) struct Questions {
+        asked: u32,
+        found: u32,
+    }
+
+    #[projection(version = 3)]
+    impl Questions {
+        #[on(Asked)]
+        fn asked(&mut self, _: &Asked) {
+            self.asked += 1;
+        }
+
+        #[on(step = find_order)]
+        fn found(&mut self, _: loom::Result<String>) {
+            self.found += 1;
+        }
+
+        #[on(lifecycle)]
+        fn ended(&mut self, status: loom::Status) {
+            self.asked += u32::from(status.is_terminal());
+        }
+    }
+}
+
 fn registry() -> Registry {
-    Registry::of([Entry::flow::<till::checkout>(), Entry::step::<charge>(), Entry::step::<poll>()])
+    Registry::of([
+        Entry::flow::<till::checkout>(),
+        Entry::step::<charge>(),
+        Entry::step::<poll>(),
+        Entry::event::<desk::Asked>(),
+        Entry::tool::<desk::find_order>(),
+        Entry::skill::<desk::Refunds>(),
+        Entry::policy::<desk::NO_PAYMENTS>(),
+        Entry::agent::<desk::support>(),
+        Entry::flow::<desk::tidy>(),
+        Entry::projection::<desk::Questions>(),
+    ])
 }
 
 fn shape_of(library: &str) -> Value {
@@ -67,7 +167,7 @@ fn it_holds_what_a_crate_registers() {
             "gates": {},
             "parts": ["pay"],
             "graph": [
-                {"unbounded loop": ["step poll", "timer sleep"]},
+                {"loop, may be unbounded": ["step poll", "timer sleep"]},
                 {"side by side": [["step poll as left"], ["step poll as right"]]},
                 "part pay",
             ],
@@ -90,10 +190,59 @@ fn it_holds_what_a_crate_registers() {
 }
 
 #[test]
+fn it_holds_what_is_no_flow_part_or_step() {
+    let shape = shape_of("shape");
+    let agent = &shape["agents"]["support"];
+    assert_eq!(
+        json!([agent["model"], agent["tools"], agent["skills"], agent["max_turns"], agent["policies"]]),
+        json!(["small", ["find_order"], ["refunds"], 8, ["no-payments"]])
+    );
+    assert_eq!(agent["budget"], json!({"tokens": 50_000, "usd_micros": 250_000}));
+    assert_eq!(agent["instructions"], "You answer customers.");
+    assert_eq!(
+        agent["graph"],
+        json!([
+            "emit desk.asked",
+            {"'turns: loop": [{"loop, may be unbounded": [
+                "step find_order",
+                {"branch": [["continue 'turns"], ["break 'turns"], ["break"], []]},
+            ]}]},
+        ])
+    );
+    let tool = &shape["tools"]["find_order"];
+    assert_eq!(
+        json!([tool["description"], tool["delivery"], tool["effects"]]),
+        json!(["Look up an order.", "reads", ["shop.read"]])
+    );
+    assert_eq!(tool["arguments"]["properties"]["number"]["description"], "The number on the invoice.");
+    assert_eq!(
+        json!([shape["flows"]["support"], shape["steps"]["find_order"], tool["input"]]),
+        json!([null, null, null]),
+        "an agent is not told twice, nor is a tool"
+    );
+    assert_eq!(shape["events"], json!({"desk.asked": {"version": 2, "upcasters": 1, "data": "Asked"}}));
+    assert_eq!(
+        shape["projections"],
+        json!({"questions": {
+            "version": 3,
+            "state": "Questions",
+            "folds": ["event desk.asked", "outcome of find_order", "lifecycle"],
+        }})
+    );
+    assert_eq!(shape["policies"], json!({"no-payments": {"allows": ["*"], "denies": ["payments.*"]}}));
+    assert_eq!(
+        shape["skills"],
+        json!({"refunds": {"description": "When a customer gets money back.", "file": "shape.rs"}})
+    );
+    assert_eq!(shape["flows"]["tidy"]["schedule"], "0 18 * * MON-FRI Europe/Zurich");
+}
+
+#[test]
 fn it_holds_nothing_of_other_crates_and_no_place() {
     assert_eq!(shape_of("shap")["flows"], json!({}));
     assert_eq!(shape_of("shape::till")["steps"], json!({}));
-    let text = shape::of(&registry(), "shape");
+    assert_eq!(shape_of("shape::till")["agents"], json!({}));
+    let text = shape::of(&registry(), "shape::till");
     assert!(!text.contains(".rs") && !text.contains("line") && !text.contains("amount > 0"), "{text}");
 }
 
@@ -116,6 +265,8 @@ fn what_is_out_of_date_is_said_with_its_remedy() {
     fs::write(&file, now.replace("at_most_once", "pure").replace("\"gate manager\",", "")).unwrap();
     let changed = held("shape", folder.path()).unwrap_err();
     for said in [
+        "  part pay: graph changed\n",
+        "  step charge: delivery pure → at_most_once\n",
         "steps › charge\n",
         "-       \"delivery\": \"pure\",\n",
         "+       \"delivery\": \"at_most_once\",\n",
@@ -130,5 +281,5 @@ fn what_is_out_of_date_is_said_with_its_remedy() {
     assert_eq!((written, held("shape", folder.path())), (Ok(Held::Written), Ok(Held::Same)));
 
     let empty = held("nobody", folder.path()).unwrap_err();
-    assert!(empty.contains("`nobody` registers no flows") && empty.contains("check!(my_library)"), "{empty}");
+    assert!(empty.contains("`nobody` registers nothing") && empty.contains("check!(my_library)"), "{empty}");
 }

@@ -3,7 +3,10 @@
 
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Path, Token, Type};
+use syn::{
+    Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Pat, Path, Token,
+    Type,
+};
 
 use crate::names;
 
@@ -86,6 +89,8 @@ pub(crate) enum Target {
     Gate { name: Option<LitStr>, ty: Option<Type> },
     /// `ctx.decide("name", ..)`, `ctx.execute("name", ..)`.
     Named { name: Option<LitStr> },
+    /// `ctx.emit(&event)`, with the event's type or constructor as written, if the source shows it.
+    Emit { event: Option<String> },
     /// The others.
     Nothing,
 }
@@ -146,7 +151,7 @@ impl Call {
                 varies: scope.varies(&argument.to_token_stream(), ctx),
             })
             .collect();
-        let target = Target::read(syscall, root);
+        let target = Target::read(syscall, root, scope);
         let id = match ids.iter().find_map(|id| id.literal.as_ref()) {
             Some(literal) if !syscall.is_synchronous() => literal.value(),
             _ => target.id().unwrap_or_else(|| {
@@ -205,14 +210,20 @@ impl Call {
             Syscall::Send => Some(Node::Send { id, at }),
             Syscall::Sleep | Syscall::SleepUntil | Syscall::Timeout => Some(Node::Timer { id, at }),
             Syscall::Decide => Some(Node::Decision { id, at }),
-            Syscall::Emit => Some(Node::Emit { id, at }),
+            Syscall::Emit => {
+                let event = match &self.target {
+                    Target::Emit { event } => event.clone(),
+                    _ => None,
+                };
+                Some(Node::Emit { id, event, at })
+            }
             Syscall::Uuid | Syscall::Random | Syscall::Changed => None,
         }
     }
 }
 
 impl Target {
-    fn read(syscall: Syscall, root: &ExprMethodCall) -> Self {
+    fn read(syscall: Syscall, root: &ExprMethodCall, scope: &Scope) -> Self {
         let first = root.args.first();
         let name = first.and_then(literal);
         match syscall {
@@ -232,6 +243,7 @@ impl Target {
             Syscall::Part => Self::Part { name, path: root.args.get(1).and_then(called_path).cloned() },
             Syscall::Suspend | Syscall::Receive => Self::Gate { name, ty: turbofish(root) },
             Syscall::Decide | Syscall::Execute => Self::Named { name },
+            Syscall::Emit => Self::Emit { event: event(root, scope) },
             _ => Self::Nothing,
         }
     }
@@ -243,7 +255,7 @@ impl Target {
             Self::Part { name, .. } | Self::Gate { name, .. } | Self::Named { name } => {
                 name.as_ref().map(LitStr::value)
             }
-            Self::Awaited(_) | Self::Opaque(_) | Self::Nothing => None,
+            Self::Awaited(_) | Self::Opaque(_) | Self::Emit { .. } | Self::Nothing => None,
         }
     }
 }
@@ -333,6 +345,56 @@ fn turbofish(call: &ExprMethodCall) -> Option<Type> {
         Some(GenericArgument::Type(ty)) if !matches!(ty, Type::Infer(_)) => Some(ty.clone()),
         _ => None,
     }
+}
+
+/// The event of `ctx.emit::<Event>(..)`, `ctx.emit(&Event { .. })`, `ctx.emit(&name)`.
+fn event(root: &ExprMethodCall, scope: &Scope) -> Option<String> {
+    if let Some(Type::Path(ty)) = turbofish(root) {
+        return Some(written(&ty.path));
+    }
+    let mut argument = bare(root.args.first()?);
+    while let Expr::Reference(reference) = argument {
+        argument = bare(&reference.expr);
+    }
+    match argument {
+        Expr::Path(path)
+            if let Some(name) = path.path.get_ident().filter(|name| scope.maker(name).is_some()) =>
+        {
+            scope.maker(name).map(str::to_owned)
+        }
+        other => maker(other),
+    }
+}
+
+/// The type or constructor of what a `let` binds to one name.
+pub(crate) fn made(local: &Local) -> Option<String> {
+    match &local.pat {
+        Pat::Type(typed) => match (&*typed.pat, &*typed.ty) {
+            (Pat::Ident(_), Type::Path(ty)) => Some(written(&ty.path)),
+            _ => None,
+        },
+        Pat::Ident(_) => maker(&local.init.as_ref()?.expr),
+        _ => None,
+    }
+}
+
+/// What makes a value, if it is written as a type does it: `Placed { .. }`, `Placed(..)`, `Placed::of(..)`, `Placed`.
+fn maker(expr: &Expr) -> Option<String> {
+    let path = match bare(expr) {
+        Expr::Struct(made) => &made.path,
+        Expr::Path(path) => &path.path,
+        other => called_path(other)?,
+    };
+    let is_type = |segment: &syn::PathSegment| {
+        names::of(&segment.ident).starts_with(|first: char| first.is_uppercase())
+    };
+    path.segments.iter().any(is_type).then(|| written(path))
+}
+
+/// A path without its generic arguments.
+fn written(path: &Path) -> String {
+    let segments: Vec<_> = path.segments.iter().map(|segment| names::of(&segment.ident)).collect();
+    segments.join("::")
 }
 
 fn last_name(path: &Path) -> String {

@@ -4,6 +4,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
+use crate::arguments::optional;
 use crate::location::place;
 use crate::runtime_path::RuntimePath;
 
@@ -29,6 +30,7 @@ pub(crate) enum Node {
     },
     Emit {
         id: String,
+        event: Option<String>,
         at: Span,
     },
     Message {
@@ -51,8 +53,10 @@ pub(crate) enum Node {
     },
     Loop {
         label: String,
+        name: Option<String>,
         at: Span,
-        bounded: bool,
+        bound: Bound,
+        head_ends: bool,
         body: Vec<Node>,
     },
     Branch {
@@ -63,6 +67,23 @@ pub(crate) enum Node {
     Parallel {
         at: Span,
         arms: Vec<Arm>,
+    },
+    Block {
+        name: String,
+        at: Span,
+        body: Vec<Node>,
+    },
+    Break {
+        name: Option<String>,
+        at: Span,
+    },
+    Continue {
+        name: Option<String>,
+        at: Span,
+    },
+    /// A `?` within a loop.
+    Try {
+        at: Span,
     },
     Return {
         at: Span,
@@ -99,19 +120,26 @@ impl Node {
             Self::Gate { id: name, at } => leaf("Gate", *at, id(name)),
             Self::Timer { id: name, at } => leaf("Timer", *at, id(name)),
             Self::Decision { id: name, at } => leaf("Decision", *at, id(name)),
-            Self::Emit { id: name, at } => leaf("Emit", *at, id(name)),
             Self::Message { id: name, at } => leaf("Message", *at, id(name)),
             Self::Send { id: name, at } => leaf("Send", *at, id(name)),
             Self::Child { id, flow, at } => {
                 leaf("Child", *at, quote_spanned!(Span::mixed_site()=> id: #id, flow: #flow,))
             }
+            Self::Emit { id, event, at } => {
+                let event = optional(event.as_ref());
+                leaf("Emit", *at, quote_spanned!(Span::mixed_site()=> id: #id, event: #event,))
+            }
             Self::Part { id, part, at } => {
                 leaf("Part", *at, quote_spanned!(Span::mixed_site()=> id: #id, part: #part,))
             }
-            Self::Loop { label, at, bounded, body } => {
-                let body = slice(body, runtime);
+            Self::Loop { label, name, at, bound, head_ends, body } => {
+                let (body, name, bound) = (slice(body, runtime), optional(name.as_ref()), bound.ident());
                 let fields = quote_spanned! {Span::mixed_site()=>
-                    label: #label, bounded: #bounded, body: #body,
+                    label: #label,
+                    name: #name,
+                    bound: #runtime::Bound::#bound,
+                    head_ends: #head_ends,
+                    body: #body,
                 };
                 leaf("Loop", *at, fields)
             }
@@ -126,11 +154,50 @@ impl Node {
                 let arms = arms.iter().map(|arm| arm.tokens(runtime));
                 leaf("Parallel", *at, quote_spanned!(Span::mixed_site()=> arms: &[#(#arms),*],))
             }
+            Self::Block { name, at, body } => {
+                let body = slice(body, runtime);
+                leaf("Block", *at, quote_spanned!(Span::mixed_site()=> name: #name, body: #body,))
+            }
+            Self::Break { name, at } => leaf("Break", *at, jump(name.as_ref())),
+            Self::Continue { name, at } => leaf("Continue", *at, jump(name.as_ref())),
+            Self::Try { at } => leaf("Try", *at, TokenStream::new()),
             Self::Return { at } => leaf("Return", *at, TokenStream::new()),
             Self::Unreachable { at, body } => {
                 let body = slice(body, runtime);
                 leaf("Unreachable", *at, quote_spanned!(Span::mixed_site()=> body: #body,))
             }
+        }
+    }
+
+    /// The lists of nodes in it.
+    fn lists(&self) -> Vec<&[Self]> {
+        match self {
+            Self::Loop { body, .. } | Self::Block { body, .. } | Self::Unreachable { body, .. } => vec![body],
+            Self::Branch { arms, .. } | Self::Parallel { arms, .. } => {
+                arms.iter().map(|arm| arm.body.as_slice()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether it, or something in it, is as asked.
+    pub(crate) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
+        is(self) || self.lists().into_iter().flatten().any(|node| node.any(is))
+    }
+
+    /// Whether it is more than a jump within the loop or block around it, which is called `name`: something is asked
+    /// for, or control goes further.
+    fn matters_in(&self, name: Option<&str>) -> bool {
+        match self {
+            // Without a label it leaves that loop, or one in it.
+            Self::Break { name: to, .. } | Self::Continue { name: to, .. } => {
+                to.as_deref().is_some_and(|to| Some(to) != name)
+            }
+            Self::Try { .. } => false,
+            Self::Loop { .. } | Self::Block { .. } | Self::Branch { .. } | Self::Parallel { .. } => {
+                self.lists().into_iter().flatten().any(|node| node.matters_in(name))
+            }
+            _ => true,
         }
     }
 
@@ -148,6 +215,10 @@ impl Node {
             | Self::Loop { at, .. }
             | Self::Branch { at, .. }
             | Self::Parallel { at, .. }
+            | Self::Block { at, .. }
+            | Self::Break { at, .. }
+            | Self::Continue { at, .. }
+            | Self::Try { at }
             | Self::Return { at }
             | Self::Unreachable { at, .. } => *at,
         }
@@ -159,6 +230,26 @@ impl Arm {
         let (label, body) = (&self.label, slice(&self.body, runtime));
         quote_spanned!(Span::mixed_site()=> #runtime::Arm { label: #label, body: #body })
     }
+}
+
+/// Whether a loop ends by itself, as the runtime's `Bound`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    Bounded,
+    Unknown,
+    Endless,
+}
+
+impl Bound {
+    fn ident(self) -> syn::Ident {
+        syn::Ident::new(&format!("{self:?}"), Span::mixed_site())
+    }
+}
+
+/// The field of a jump.
+fn jump(name: Option<&String>) -> TokenStream {
+    let name = optional(name);
+    quote_spanned!(Span::mixed_site()=> name: #name,)
 }
 
 /// The nodes as a `&[Node]`.
@@ -245,10 +336,31 @@ impl Builder {
         }
     }
 
-    /// A loop, unless nothing in it matters.
-    pub(crate) fn push_loop(&mut self, label: String, at: Span, bounded: bool, body: Vec<Node>) {
-        if !body.is_empty() {
-            self.push(Node::Loop { label, at, bounded, body });
+    /// A loop, unless nothing in it matters. Of one that does not, a `?` may still leave what is around it.
+    pub(crate) fn push_loop(&mut self, node: Node, in_loop: bool) {
+        let Node::Loop { name, at, body, .. } = &node else { return };
+        if body.iter().any(|node| node.matters_in(name.as_deref())) {
+            self.push(node);
+        } else if in_loop && body.iter().any(|node| node.any(&|node| matches!(node, Node::Try { .. }))) {
+            self.push_try(*at);
+        }
+    }
+
+    /// The content of a block with a label, in a node when something breaks out of it.
+    pub(crate) fn push_block(&mut self, name: String, at: Span, body: Vec<Node>) {
+        let breaks = |node: &Node| matches!(node, Node::Break { name: Some(to), .. } if *to == name);
+        if !body.iter().any(|node| node.any(&breaks)) {
+            self.extend(body);
+        } else if body.iter().any(|node| node.matters_in(Some(&name))) {
+            self.push(Node::Block { name, at, body });
+        }
+    }
+
+    /// A `?`, unless one stands there already.
+    pub(crate) fn push_try(&mut self, at: Span) {
+        let last = self.open.last().and_then(|list| list.nodes.last());
+        if !matches!(last, Some(Node::Try { .. })) {
+            self.push(Node::Try { at });
         }
     }
 

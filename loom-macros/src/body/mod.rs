@@ -34,7 +34,7 @@ use crate::diagnostics::Diagnostics;
 
 pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
-pub(crate) use graph::Arm;
+pub(crate) use graph::{Arm, Bound};
 pub(crate) use graph::{Node, slice};
 pub(crate) use purity::{Banned, banned_in};
 pub(crate) use rewrite::{NEAR, SITES};

@@ -66,7 +66,7 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
         Target::Named { name } => {
             literal_name(call, name.as_ref(), "decision", diagnostics);
         }
-        Target::Step(_) | Target::Flow(_) | Target::Opaque(_) | Target::Nothing => {}
+        Target::Step(_) | Target::Flow(_) | Target::Opaque(_) | Target::Emit { .. } | Target::Nothing => {}
     }
 }
 
@@ -180,7 +180,7 @@ fn has_identity(call: &Call) -> bool {
     let unnamed = match &call.target {
         Target::Opaque(_) | Target::Awaited(_) => true,
         Target::Gate { name, .. } | Target::Part { name, .. } | Target::Named { name } => name.is_none(),
-        Target::Step(_) | Target::Flow(_) | Target::Nothing => false,
+        Target::Step(_) | Target::Flow(_) | Target::Emit { .. } | Target::Nothing => false,
     };
     !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))
 }

@@ -36,6 +36,8 @@ struct Binding {
     name: Ident,
     level: usize,
     mutable: bool,
+    /// What it is made by, as written.
+    made: Option<String>,
 }
 
 /// The constructs around the current place, outermost first.
@@ -140,7 +142,19 @@ impl Scope {
 
     pub(crate) fn bind(&mut self, name: Ident, mutable: bool) {
         let level = self.level();
-        self.bindings.push(Binding { name, level, mutable });
+        self.bindings.push(Binding { name, level, mutable, made: None });
+    }
+
+    /// Notes the type or constructor of the binding that was bound last.
+    pub(crate) fn made(&mut self, by: String) {
+        if let Some(binding) = self.bindings.last_mut() {
+            binding.made = Some(by);
+        }
+    }
+
+    /// The type or constructor of what a name stands for.
+    pub(crate) fn maker(&self, name: &Ident) -> Option<&str> {
+        self.bindings.iter().rfind(|binding| binding.name == *name)?.made.as_deref()
     }
 
     /// Whether a name is a variable of the body at this place.

@@ -7,6 +7,7 @@ use syn::{LitStr, Path};
 
 use crate::diagnostics::Checked;
 use crate::location;
+use crate::names;
 use crate::registration;
 
 use super::model::Event;
@@ -51,12 +52,14 @@ pub(crate) fn stub(event: &Event) -> TokenStream {
 fn descriptor(event: &Event) -> TokenStream {
     let (runtime, ident) = (&event.runtime, &event.ident);
     let (name, doc) = (event.name.as_ref().map(LitStr::value), event.doc());
+    let ty = names::of(ident);
     let (version, oldest) = (event.version, event.oldest());
     let upcasters = event.upcasts.iter().map(|upcast| written(&upcast.function));
     let location = location::location(ident.span(), runtime);
     quote_spanned! {Span::mixed_site()=>
         #runtime::EventDescriptor {
             name: #name,
+            ty: #ty,
             version: #version,
             oldest: #oldest,
             upcasters: &[#(#upcasters),*],

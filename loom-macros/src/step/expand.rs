@@ -175,7 +175,7 @@ fn descriptor(step: &Step) -> TokenStream {
     };
     let (timeout, heartbeat) =
         (optional_duration(step.timeout.as_ref()), optional_duration(step.heartbeat.as_ref()));
-    let effects = &step.effects;
+    let (effects, reads) = (&step.effects, step.reads);
     let resources = step.params.iter().filter_map(|param| match param {
         StepParam::Resource(_, ty) => {
             Some(quote_spanned!(Span::mixed_site()=> #runtime::ResourceDescriptor::of::<#ty>()))
@@ -193,6 +193,7 @@ fn descriptor(step: &Step) -> TokenStream {
             doc: #doc,
             location: #location,
             delivery: #runtime::Delivery::#delivery,
+            reads: #reads,
             retry: #retry,
             timeout: #timeout,
             heartbeat: #heartbeat,

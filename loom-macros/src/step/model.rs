@@ -22,6 +22,8 @@ pub(crate) struct Step {
     pub(crate) written_name: Option<LitStr>,
     /// Every flag of the delivery that was written, with its key.
     pub(crate) deliveries: Vec<(Delivery, Span)>,
+    /// Whether it reads the world outside.
+    pub(crate) reads: bool,
     pub(crate) retry: Option<RetryArgs>,
     pub(crate) timeout: Option<DurationText>,
     pub(crate) heartbeat: Option<DurationText>,
@@ -74,6 +76,7 @@ impl Step {
                 .filter(|(_, flag)| flag.is_present())
                 .map(|(delivery, flag)| (delivery, flag.span()))
                 .collect(),
+            reads: reads.is_present(),
             retry,
             timeout,
             heartbeat,

@@ -1,10 +1,14 @@
 //! The static graph of sample bodies, in a compact notation. Not its tokens: the snapshots show those.
 
-use crate::body::{Node, Survey};
+use crate::body::{Bound, Node, Survey};
 
 fn graph(body: &str) -> String {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
     render(&Survey::new(block, &syn::parse_str("ctx").expect("a name"), &|_| None).graph)
+}
+
+fn jump(word: &str, name: Option<&String>) -> String {
+    name.map_or_else(|| word.to_owned(), |name| format!("{word} {name}"))
 }
 
 fn render(nodes: &[Node]) -> String {
@@ -20,12 +24,22 @@ fn render(nodes: &[Node]) -> String {
             Node::Gate { id, .. } => format!("gate {id}"),
             Node::Timer { id, .. } => format!("timer {id}"),
             Node::Decision { id, .. } => format!("decision {id}"),
-            Node::Emit { id, .. } => id.clone(),
+            Node::Emit { id, event: None, .. } => id.clone(),
+            Node::Emit { id, event: Some(event), .. } => format!("{id} {event}"),
             Node::Part { id, part, .. } => format!("part {part} as {id}"),
-            Node::Loop { label, body, bounded, .. } => {
-                let mark = if *bounded { "" } else { "unbounded " };
-                format!("{mark}loop [{label}] {{ {} }}", render(body))
+            Node::Loop { label, name, body, bound, .. } => {
+                let mark = match bound {
+                    Bound::Bounded => "",
+                    Bound::Unknown => "maybe unbounded ",
+                    Bound::Endless => "unbounded ",
+                };
+                let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+                format!("{mark}loop [{name}{label}] {{ {} }}", render(body))
             }
+            Node::Block { name, body, .. } => format!("block [{name}] {{ {} }}", render(body)),
+            Node::Break { name, .. } => jump("break", name.as_ref()),
+            Node::Continue { name, .. } => jump("continue", name.as_ref()),
+            Node::Try { .. } => "?".to_owned(),
             Node::Branch { label, arms: ways, .. } => format!("branch [{label}] {{ {} }}", arms(ways)),
             Node::Parallel { arms: sides, .. } => format!("parallel {{ {} }}", arms(sides)),
             Node::Return { .. } => "return".to_owned(),
@@ -70,7 +84,7 @@ fn loops_and_closures() {
         graph(
             "for x in &xs { while ctx.run(a()).await { ctx.run(b()).await; } } join_all(ys.map(|y| ctx.run(c(y)))).await;"
         ),
-        "loop [for x in &xs] { unbounded loop [while ctx.run(a()).await] { a, b } }, \
+        "loop [for x in &xs] { maybe unbounded loop [while ctx.run(a()).await] { a, b } }, \
          parallel { ys.map(|y| ctx.run(c(y))) => loop [|y|] { c } }"
     );
 }
@@ -102,7 +116,7 @@ fn what_nobody_reaches_is_marked() {
         graph(
             "for x in &xs { if x.odd { continue; ctx.run(a(x)).await } else { break } ctx.run(b(x)).await; }"
         ),
-        "loop [for x in &xs] { branch [x.odd] { then => unreachable { a }; else =>  }, unreachable { b } }"
+        "loop [for x in &xs] { branch [x.odd] { then => continue, unreachable { a }; else => break }, unreachable { b } }"
     );
 }
 
@@ -132,7 +146,7 @@ fn loops_without_a_known_bound_are_marked() {
     );
     assert_eq!(
         graph("while true { loop { ctx.run(a()).await; break } } ctx.run(never()).await"),
-        "unbounded loop [while true] { unbounded loop [loop] { a } }, unreachable { never }"
+        "unbounded loop [while true] { maybe unbounded loop [loop] { a, break } }, unreachable { never }"
     );
     assert_eq!(
         graph("let mut n = 0; while n < 3 { n += 1; ctx.run(a()).await; }"),
@@ -140,7 +154,7 @@ fn loops_without_a_known_bound_are_marked() {
     );
     assert_eq!(
         graph("for n in 0.. { if ctx.run(a(n)).await { break } }"),
-        "unbounded loop [for n in 0..] { a }"
+        "maybe unbounded loop [for n in 0..] { a, branch [ctx.run(a(n)).await] { then => break } }"
     );
 }
 
@@ -195,4 +209,67 @@ fn a_select_ends_what_all_its_handlers_leave() {
         ),
         "parallel { ctx.run(a()) => a, return; ctx.sleep(d) => timer sleep, return }, unreachable { b }"
     );
+}
+
+#[test]
+fn jumps_say_where_they_go() {
+    assert_eq!(
+        graph(
+            "'all: for x in &xs { for y in &x.ys { if y.last { break 'all } if y.odd { continue } ctx.run(a(y)).await; } }"
+        ),
+        "loop ['all: for x in &xs] { loop [for y in &x.ys] { branch [y.last] { then => break 'all }, \
+         branch [y.odd] { then => continue }, a } }"
+    );
+    assert_eq!(
+        graph("'found: { if x { ctx.run(a()).await; break 'found } ctx.run(b()).await; } ctx.run(c()).await"),
+        "block ['found] { branch [x] { then => a, break 'found }, b }, c"
+    );
+    assert_eq!(graph("'all: { ctx.run(a()).await; }"), "a");
+    assert_eq!(
+        graph("loop { if ctx.run(a()).await? { return Ok(()) } helper()?; other()?; ctx.run(b()).await?; }"),
+        "maybe unbounded loop [loop] { a, ?, branch [ctx.run(a()).await?] { then => return }, ?, b, ? }"
+    );
+    assert_eq!(graph("ctx.run(a()).await?; helper()?;"), "a");
+}
+
+#[test]
+fn jumps_alone_make_no_graph() {
+    for silent in [
+        "for x in &xs { if x.odd { continue } if x.last { break } n += x.parse()?; }",
+        "'all: loop { loop { if done { break 'all } if odd { continue } } }",
+        "let x = 'found: { if y { break 'found 1 } 2 };",
+        "let all = async { loop { f()?; break } };",
+    ] {
+        assert_eq!(graph(silent), "", "{silent}");
+    }
+    assert_eq!(
+        graph("for x in &xs { ctx.run(a(x)).await; for y in x { n += y.parse()?; } }"),
+        "loop [for x in &xs] { a, ? }"
+    );
+    assert_eq!(
+        graph("for x in &xs { let Some(y) = x else { continue }; let z = y?; ctx.run(a(z)).await; }"),
+        "loop [for x in &xs] { branch [let Some(y)] { else => continue }, ?, a }"
+    );
+}
+
+#[test]
+fn events_are_named_as_far_as_the_source_shows_them() {
+    for (body, emitted) in [
+        ("ctx.emit(&Placed { sku });", "emit Placed"),
+        ("ctx.emit(&(shop::Moved::North));", "emit shop::Moved::North"),
+        ("ctx.emit(&Placed::of(order));", "emit Placed::of"),
+        ("ctx.emit(&Placed::<u8>(order));", "emit Placed"),
+        ("ctx.emit::<Placed>(&event);", "emit Placed"),
+        ("let event = Placed { sku }; ctx.emit(&event);", "emit Placed"),
+        (
+            "let event: Placed = order.into(); if x { ctx.emit(&event); }",
+            "branch [x] { then => emit Placed }",
+        ),
+        ("let event = Placed { sku }; let event = other(); ctx.emit(&event);", "emit"),
+        ("let event = order.placed(); ctx.emit(&event);", "emit"),
+        ("ctx.emit(&placed(order));", "emit"),
+        ("ctx.emit();", "emit"),
+    ] {
+        assert_eq!(graph(body), emitted, "{body}");
+    }
 }

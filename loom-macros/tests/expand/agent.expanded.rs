@@ -37,6 +37,7 @@ const _: () = {
             module: ::core::module_path!(),
         },
         delivery: ::loom::__v1::Delivery::Pure,
+        reads: true,
         retry: ::loom::__v1::RetryPolicy::NONE,
         timeout: ::core::option::Option::None,
         heartbeat: ::core::option::Option::None,

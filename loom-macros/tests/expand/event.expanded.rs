@@ -9,6 +9,7 @@ pub struct OrderPlaced {
 const _: () = {
     const __LOOM_DESCRIPTOR: &::loom::__v1::EventDescriptor = &::loom::__v1::EventDescriptor {
         name: "order.placed",
+        ty: "OrderPlaced",
         version: 3u32,
         oldest: 1u32,
         upcasters: &["from_v1", "old::from_v2"],

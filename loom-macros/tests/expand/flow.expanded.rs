@@ -125,11 +125,17 @@ const _: () = {
             },
             ::loom::__v1::Node::Loop {
                 label: "for line in &order.lines",
-                bounded: true,
+                name: ::core::option::Option::None,
+                bound: ::loom::__v1::Bound::Bounded,
+                head_ends: true,
                 body: &[
                     ::loom::__v1::Node::Step {
                         id: "ship",
                         step: "ship",
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    ::loom::__v1::Node::Try {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
@@ -144,7 +150,9 @@ const _: () = {
                         body: &[
                             ::loom::__v1::Node::Loop {
                                 label: "|line|",
-                                bounded: true,
+                                name: ::core::option::Option::None,
+                                bound: ::loom::__v1::Bound::Bounded,
+                                head_ends: true,
                                 body: &[
                                     ::loom::__v1::Node::Step {
                                         id: "notify",

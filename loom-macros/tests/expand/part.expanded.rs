@@ -54,11 +54,17 @@ const _: () = {
             graph: &[
                 ::loom::__v1::Node::Loop {
                     label: "while ctx.run(is_unpaid(order.id)).awai…",
-                    bounded: false,
+                    name: ::core::option::Option::None,
+                    bound: ::loom::__v1::Bound::Unknown,
+                    head_ends: true,
                     body: &[
                         ::loom::__v1::Node::Step {
                             id: "is_unpaid",
                             step: "is_unpaid",
+                            line: ::core::line!(),
+                            column: ::core::column!(),
+                        },
+                        ::loom::__v1::Node::Try {
                             line: ::core::line!(),
                             column: ::core::column!(),
                         },

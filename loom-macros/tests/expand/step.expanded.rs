@@ -38,6 +38,7 @@ const _: () = {
             module: ::core::module_path!(),
         },
         delivery: ::loom::__v1::Delivery::AtLeastOnce,
+        reads: false,
         retry: ::loom::__v1::RetryPolicy {
             attempts: 5u32,
             initial: ::core::time::Duration::from_millis(200u64),

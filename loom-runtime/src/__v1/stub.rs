@@ -21,6 +21,7 @@ pub const STEP: &StepDescriptor = &StepDescriptor {
     doc: "",
     location: NOWHERE,
     delivery: Delivery::AtLeastOnce,
+    reads: false,
     retry: RetryPolicy::NONE,
     timeout: None,
     heartbeat: None,
@@ -65,6 +66,7 @@ pub const PART: &PartDescriptor = &PartDescriptor {
 /// Of an event.
 pub const EVENT: &EventDescriptor = &EventDescriptor {
     name: "",
+    ty: "",
     version: 1,
     oldest: 1,
     upcasters: &[],

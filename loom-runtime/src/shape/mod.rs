@@ -1,5 +1,5 @@
 //! The shape file: what a crate registers, as `loom.shape.json` beside its `Cargo.toml`, so that a review sees
-//! when a flow, a part or a step takes another form. Not read by any program: it is held against one in a test.
+//! when a flow, a part, a step, an event, an agent, … takes another form. Not read by any program: it is held against one in a test.
 //!
 //! ```ignore
 //! #[test]
@@ -8,9 +8,19 @@
 //! }
 //! ```
 //!
-//! The file holds names, ids, kinds, schemas, delivery, retries and effect classes, and neither lines nor source text:
-//! moving code changes nothing. `cargo loom shape`, or `LOOM_SHAPE=write cargo test`, writes it.
+//! | item | what the file holds of it |
+//! |---|---|
+//! | flow, part | gates, parts, effect ceiling, input, output, error, policies, schedule; what it calls, in which loops and branches |
+//! | agent | the same, and instructions, model, tools, skills, `max_turns`, budget |
+//! | step | delivery, retries, limits, effect classes, input, output, error |
+//! | tool | the same, and its description; the input is called `arguments` |
+//! | event | version, how many older ones are upcast, the schema of its data |
+//! | projection | version, the schema of its state, what its folds are on |
+//! | skill, policy | description and file; what is allowed and denied |
+//!
+//! It holds neither lines nor source text: moving code changes nothing. `cargo loom shape`, or `LOOM_SHAPE=write cargo test`, writes it.
 
+mod changes;
 mod diff;
 mod document;
 mod schemas;
@@ -27,7 +37,7 @@ use crate::Registry;
 /// The file's name.
 pub const FILE: &str = "loom.shape.json";
 
-/// Holds the flows, parts and steps of a crate against the [`FILE`] beside its `Cargo.toml`, in a test.
+/// Holds what a crate registers against the [`FILE`] beside its `Cargo.toml`, in a test.
 ///
 /// Without an argument the crate is the one at hand; `check!(name)` is for integration tests, which are crates of their
 /// own: it names the library, and so links it.
@@ -54,7 +64,7 @@ macro_rules! __shape_check {
     }};
 }
 
-/// The text of the shape file of a crate: its flows, parts and steps among those of the registry.
+/// The text of the shape file of a crate: its items among those of the registry.
 pub fn of(registry: &Registry, library: &str) -> String {
     document::text(&document::of(registry, library))
 }
@@ -117,7 +127,7 @@ pub fn compare(
     let document = document::of(registry, library);
     if document::is_empty(&document) {
         return Err(format!(
-            "crate `{library}` registers no flows and no steps in this test\n\
+            "crate `{library}` registers nothing in this test\n\
              help: an integration test names the library, `loom::shape::check!(my_library)`; a unit test needs no name"
         ));
     }
@@ -138,8 +148,9 @@ pub fn compare(
             .map_err(|error| format!("{} cannot be written: {error}", path.display())),
         None => Err(format!("there is no {}; {rewrite}", path.display())),
         Some(written) => Err(format!(
-            "the shape of crate `{library}` is not the one in {}:\n\n{}\nif this is meant, {rewrite}",
+            "the shape of crate `{library}` is not the one in {}:\n\n{}\n{}\nif this is meant, {rewrite}",
             path.display(),
+            changes::between(&serde_json::from_str(&written).unwrap_or_default(), &document),
             diff::between(&written, &text),
         )),
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use loom_runtime::{Arm, FlowDescriptor, Node as Shape, PartDescriptor, PartFn};
+use loom_runtime::{Arm, Bound, FlowDescriptor, Node as Shape, PartDescriptor, PartFn, Registry};
 use serde::Serialize;
 
 use super::{
@@ -47,17 +47,29 @@ struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Mark {
-    /// A loop of which the source does not say that it ends.
+    /// A loop that something may end, of which the source does not show that it does: a guess.
+    MayBeUnbounded,
+    /// A loop that nothing ends.
     Unbounded,
     /// Nobody comes here.
     Unreachable,
 }
 
 impl Mark {
-    const ALL: [Self; 2] = [Self::Unbounded, Self::Unreachable];
+    const ALL: [Self; 3] = [Self::MayBeUnbounded, Self::Unbounded, Self::Unreachable];
+
+    /// The mark of a loop, if it has one.
+    pub(super) const fn of(bound: Bound) -> Option<Self> {
+        match bound {
+            Bound::Bounded => None,
+            Bound::Unknown => Some(Self::MayBeUnbounded),
+            Bound::Endless => Some(Self::Unbounded),
+        }
+    }
 
     const fn name(self) -> &'static str {
         match self {
+            Self::MayBeUnbounded => "may be unbounded",
             Self::Unbounded => "unbounded",
             Self::Unreachable => "unreachable",
         }
@@ -66,6 +78,7 @@ impl Mark {
     /// How Mermaid draws it.
     const fn style(self) -> &'static str {
         match self {
+            Self::MayBeUnbounded => "stroke-width:3px",
             Self::Unbounded => "stroke-width:4px",
             Self::Unreachable => "stroke-dasharray:4 4,opacity:0.5",
         }
@@ -98,6 +111,31 @@ struct Edge {
     to: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    /// How control leaves what `from` stands in, when it does not go on to what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<Exit>,
+}
+
+/// How a loop, a block with a label, or the flow is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Exit {
+    Break,
+    Continue,
+    Return,
+    /// `?`, when there is an error.
+    Error,
+}
+
+impl Exit {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Break => "break",
+            Self::Continue => "continue",
+            Self::Return => "return",
+            Self::Error => "?",
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -110,20 +148,53 @@ struct Group {
 }
 
 /// Where control comes from: a node, and what the edge from it says.
-type From = (String, Option<String>);
+#[derive(Clone)]
+struct From {
+    node: String,
+    label: Option<String>,
+    exit: Option<Exit>,
+}
+
+impl From {
+    fn new(node: &str, label: Option<&str>) -> Self {
+        Self { node: node.to_owned(), label: label.map(str::to_owned), exit: None }
+    }
+
+    /// The same, on its way out of something.
+    fn leaving(self, exit: Exit) -> Self {
+        Self { exit: Some(exit), ..self }
+    }
+}
+
+/// A loop or a block with a label that is being drawn.
+struct Jumps {
+    name: Option<&'static str>,
+    is_loop: bool,
+    /// What goes on behind it.
+    breaks: Vec<From>,
+    /// What goes back to its head.
+    continues: Vec<From>,
+}
 
 impl Graph {
     /// The graph of a flow, its parts drawn in.
-    pub(crate) fn of(flow: &FlowDescriptor) -> Self {
+    pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Self {
         let graph = Self {
             flow: flow.name,
             nodes: Vec::new(),
             edges: Vec::new(),
             groups: Vec::new(),
-            tree: tree::of(flow.graph),
-            parts: flow.all_parts().iter().map(|part| (part.name, tree::of(part.graph))).collect(),
+            tree: tree::of(flow.graph, registry),
+            parts: flow.all_parts().iter().map(|part| (part.name, tree::of(part.graph, registry))).collect(),
         };
-        let mut builder = Builder { graph, group: None, parts: Vec::new(), unreachable: false };
+        let mut builder = Builder {
+            graph,
+            registry,
+            group: None,
+            parts: Vec::new(),
+            jumps: Vec::new(),
+            unreachable: false,
+        };
         let start = builder.node(
             Kind::Start,
             flow.name,
@@ -131,7 +202,7 @@ impl Graph {
             Vec::new(),
         );
         let mut returned = Vec::new();
-        let mut ends = builder.run(flow.graph, flow.parts, vec![(start, None)], &mut returned);
+        let mut ends = builder.run(flow.graph, flow.parts, vec![From::new(&start, None)], &mut returned);
         ends.extend(returned);
         if !ends.is_empty() {
             builder.node(Kind::End, "end", None, ends);
@@ -143,17 +214,20 @@ impl Graph {
     pub(crate) fn mermaid(&self) -> String {
         let mut text = String::from("flowchart TD\n");
         self.members(None, 1, &mut text);
-        for Edge { from, to, label } in &self.edges {
-            match label {
-                Some(label) => text.push_str(&format!("    {from} -->|{}| {to}\n", quoted(label))),
-                None => text.push_str(&format!("    {from} --> {to}\n")),
+        for Edge { from, to, label, exit } in &self.edges {
+            // What only an error does is not the way that a reader looks for first.
+            let arrow = if *exit == Some(Exit::Error) { "-.->" } else { "-->" };
+            let said: Vec<_> = label.as_deref().into_iter().chain(exit.map(Exit::name)).collect();
+            match said.is_empty() {
+                true => text.push_str(&format!("    {from} {arrow} {to}\n")),
+                false => text.push_str(&format!("    {from} {arrow}|{}| {to}\n", quoted(&said.join(" · ")))),
             }
         }
         for mark in Mark::ALL {
             let marked = self.nodes.iter().filter(|node| node.marks.contains(&mark));
             let marked: Vec<_> = marked.map(|node| node.id.as_str()).collect();
             if !marked.is_empty() {
-                let (name, style) = (mark.name(), mark.style());
+                let (name, style) = (mark.name().replace(' ', "_"), mark.style());
                 text.push_str(&format!(
                     "    classDef {name} {style}\n    class {} {name}\n",
                     marked.join(",")
@@ -232,16 +306,19 @@ fn question(label: &str, arms: &[Arm], before: Option<&Shape>) -> String {
     if is_match { format!("match {id}") } else { label.to_owned() }
 }
 
-struct Builder {
+struct Builder<'r> {
     graph: Graph,
+    registry: &'r Registry,
     group: Option<String>,
     /// The parts that are being drawn: one that calls itself is drawn once.
     parts: Vec<&'static PartDescriptor>,
+    /// What the jumps in what is being drawn may leave, outermost first.
+    jumps: Vec<Jumps>,
     /// Whether nobody comes to what is being drawn.
     unreachable: bool,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn node(&mut self, kind: Kind, label: &str, place: Option<(u32, u32)>, from: Vec<From>) -> String {
         let id = match kind {
             Kind::Start => "start".to_owned(),
@@ -252,11 +329,23 @@ impl Builder {
         let (line, column) = place.unzip();
         let marks = self.unreachable.then_some(Mark::Unreachable).into_iter().collect();
         self.graph.nodes.push(Node { id: id.clone(), kind, label, line, column, marks, group });
-        for (source, said) in from {
-            let label = said.filter(|said| !said.is_empty()).map(|said| shorten(&said, LABEL));
-            self.graph.edges.push(Edge { from: source, to: id.clone(), label });
-        }
+        self.edges(from, &id);
         id
+    }
+
+    fn edges(&mut self, from: Vec<From>, to: &str) {
+        for From { node, label, exit } in from {
+            let label = label.filter(|said| !said.is_empty()).map(|said| shorten(&said, LABEL));
+            self.graph.edges.push(Edge { from: node, to: to.to_owned(), label, exit });
+        }
+    }
+
+    /// What a jump to this label, or without one, is in.
+    fn target(&mut self, name: Option<&str>) -> Option<&mut Jumps> {
+        self.jumps.iter_mut().rev().find(|jumps| match name {
+            Some(_) => jumps.name == name,
+            None => jumps.is_loop,
+        })
     }
 
     /// Draws a body; answers where control leaves it. What returns early goes to `returned`.
@@ -283,8 +372,9 @@ impl Builder {
         from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
-        let mut leaf =
-            |kind, label: &str| vec![(self.node(kind, label, Some(node.place()), from.clone()), None)];
+        let mut leaf = |kind, label: &str| {
+            vec![From::new(&self.node(kind, label, Some(node.place()), from.clone()), None)]
+        };
         match *node {
             Shape::Step { id, step, .. } if id == step => leaf(Kind::Step, id),
             Shape::Step { id, step, .. } => leaf(Kind::Step, &format!("{id}: {step}")),
@@ -294,35 +384,73 @@ impl Builder {
             Shape::Send { id, .. } => leaf(Kind::Send, id),
             Shape::Child { id, flow, .. } => leaf(Kind::Child, &format!("{id}: {flow}")),
             Shape::Decision { id, .. } => leaf(Kind::Decision, id),
-            Shape::Emit { id, .. } => leaf(Kind::Emit, id),
+            Shape::Emit { id, event, .. } => {
+                let declared = event.and_then(|written| self.registry.emitted(written));
+                let label = declared.map(|event| event.name).or(event).unwrap_or(id);
+                vec![From::new(&self.node(Kind::Emit, label, Some(node.place()), from), None)]
+            }
             Shape::Part { id, part, .. } => self.part(id, part, node.place(), parts, from),
-            Shape::Loop { label, bounded, body, .. } => {
+            Shape::Loop { label, name, bound, head_ends, body, .. } => {
                 let head = self.node(Kind::Loop, label, Some(node.place()), from);
-                if let Some(drawn) = self.graph.nodes.last_mut().filter(|_| !bounded) {
-                    drawn.marks.push(Mark::Unbounded);
+                if let Some(drawn) = self.graph.nodes.last_mut() {
+                    drawn.marks.extend(Mark::of(bound));
                 }
-                let back = self.run(body, parts, vec![(head.clone(), Some("each".into()))], returned);
-                for (source, label) in back.into_iter().filter(|(source, _)| *source != head) {
-                    self.graph.edges.push(Edge { from: source, to: head.clone(), label });
+                self.jumps.push(Jumps { name, is_loop: true, breaks: Vec::new(), continues: Vec::new() });
+                let mut back = self.run(body, parts, vec![From::new(&head, Some("each"))], returned);
+                let Jumps { breaks, continues, .. } = self.jumps.pop().expect("it was pushed");
+                back.extend(continues);
+                back.retain(|from| from.node != head);
+                self.edges(back, &head);
+                let mut out = Vec::new();
+                if head_ends {
+                    out.push(From::new(&head, Some("done")));
                 }
-                vec![(head, Some("done".into()))]
+                out.extend(breaks);
+                out
+            }
+            Shape::Block { name, body, .. } => {
+                let name = Some(name);
+                self.jumps.push(Jumps { name, is_loop: false, breaks: Vec::new(), continues: Vec::new() });
+                let mut out = self.run(body, parts, from, returned);
+                out.extend(self.jumps.pop().expect("it was pushed").breaks);
+                out
+            }
+            Shape::Break { name, .. } => {
+                if let Some(target) = self.target(name) {
+                    target.breaks.extend(from.into_iter().map(|from| from.leaving(Exit::Break)));
+                }
+                Vec::new()
+            }
+            Shape::Continue { name, .. } => {
+                if let Some(target) = self.target(name) {
+                    target.continues.extend(from.into_iter().map(|from| from.leaving(Exit::Continue)));
+                }
+                Vec::new()
+            }
+            Shape::Try { .. } => {
+                returned.extend(from.iter().cloned().map(|from| from.leaving(Exit::Error)));
+                from
             }
             Shape::Branch { label, arms, .. } => {
                 let head = self.node(Kind::Branch, &question(label, arms, before), Some(node.place()), from);
                 let mut out = self.arms(&head, arms, parts, returned);
                 // An `if` without `else`, or a `let … else`, lists one arm: the other goes straight on.
                 if let [only] = arms {
-                    out.push((head, Some(if only.label == "else" { "then" } else { "else" }.into())));
+                    out.push(From::new(&head, Some(if only.label == "else" { "then" } else { "else" })));
                 }
                 out
             }
             Shape::Parallel { arms, .. } => {
                 let fork = self.node(Kind::Fork, "side by side", Some(node.place()), from);
                 let out = self.arms(&fork, arms, parts, returned);
-                if out.is_empty() { out } else { vec![(self.node(Kind::Join, "joined", None, out), None)] }
+                if out.is_empty() {
+                    out
+                } else {
+                    vec![From::new(&self.node(Kind::Join, "joined", None, out), None)]
+                }
             }
             Shape::Return { .. } => {
-                returned.extend(from);
+                returned.extend(from.into_iter().map(|from| from.leaving(Exit::Return)));
                 Vec::new()
             }
             Shape::Unreachable { body, .. } => {
@@ -337,7 +465,7 @@ impl Builder {
     fn arms(&mut self, head: &str, arms: &[Arm], parts: &[PartFn], returned: &mut Vec<From>) -> Vec<From> {
         let mut out = Vec::new();
         for arm in arms {
-            out.extend(self.run(arm.body, parts, vec![(head.to_owned(), Some(arm.label.into()))], returned));
+            out.extend(self.run(arm.body, parts, vec![From::new(head, Some(arm.label))], returned));
         }
         out
     }
@@ -353,7 +481,7 @@ impl Builder {
         let label = if id == name { id.to_owned() } else { format!("{id}: {name}") };
         let found = parts.iter().map(|part| part()).find(|part| part.name == name);
         let Some(part) = found.filter(|part| !self.parts.iter().any(|drawn| drawn.is(part))) else {
-            return vec![(self.node(Kind::Part, &label, Some(place), from), None)];
+            return vec![From::new(&self.node(Kind::Part, &label, Some(place), from), None)];
         };
         let group = format!("g{}", self.graph.groups.len());
         let outer = self.group.replace(group.clone());
@@ -392,7 +520,7 @@ mod tests {
                     body: &[Shape::Part { id: "child", part: "tree", line: 3, column: 5 }],
                 }],
             },
-            Shape::Emit { id: "emit", line: 4, column: 5 },
+            Shape::Emit { id: "emit", event: Some("Grown"), line: 4, column: 5 },
         ],
         parts: &[|| &TREE],
         fingerprint: 0,
@@ -420,7 +548,9 @@ mod tests {
                 body: &[
                     Shape::Loop {
                         label: "loop",
-                        bounded: false,
+                        name: None,
+                        bound: Bound::Endless,
+                        head_ends: false,
                         line: 5,
                         column: 5,
                         body: &[Shape::Step { id: "wait", step: "wait", line: 6, column: 9 }],
@@ -459,7 +589,7 @@ mod tests {
     subgraph g0["oak: tree"]
         n2{"depth #lt; 3"}
         n3[["child: tree"]]
-        n4>"emit"]
+        n4>"Grown"]
     end
     start --> n1
     n1 --> n2
@@ -469,18 +599,18 @@ mod tests {
     n4 --> n5
     n6 -->|"each"| n7
     n7 --> n6
-    n5 --> done
+    n5 -->|"return"| done
     classDef unbounded stroke-width:4px
     class n6 unbounded
     classDef unreachable stroke-dasharray:4 4,opacity:0.5
     class n6,n7 unreachable
 "##;
-        assert_eq!(Graph::of(&FLOW).mermaid(), expected);
+        assert_eq!(Graph::of(&FLOW, &Registry::default()).mermaid(), expected);
     }
 
     #[test]
     fn as_json_parts_are_named_and_every_node_has_its_place() {
-        let json = serde_json::to_value(Graph::of(&FLOW)).unwrap();
+        let json = serde_json::to_value(Graph::of(&FLOW, &Registry::default())).unwrap();
         assert_eq!(
             json["tree"],
             serde_json::json!([

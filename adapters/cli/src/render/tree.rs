@@ -1,7 +1,7 @@
 //! The static graph of a flow as a tree for programs: nodes with their ids and places, parts by name.
 //! Not the drawing: `graph` makes nodes and edges of the same.
 
-use loom_runtime::{Arm as Sides, Node};
+use loom_runtime::{Arm as Sides, Node, Registry};
 use serde::Serialize;
 
 use super::graph::Mark;
@@ -16,6 +16,15 @@ pub(crate) struct Tree {
     step: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<&'static str>,
+    /// The declared name of an emitted event, if it is registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'static str>,
+    /// The type or constructor of an emitted event, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<&'static str>,
+    /// The label that a loop or block has, or that a jump names: `'outer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flow: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,21 +46,21 @@ struct Arm {
 }
 
 /// The tree of a flow's or a part's own body.
-pub(crate) fn of(nodes: &[Node]) -> Vec<Tree> {
-    below(nodes, false)
+pub(crate) fn of(nodes: &[Node], registry: &Registry) -> Vec<Tree> {
+    below(nodes, registry, false)
 }
 
-fn below(nodes: &[Node], unreachable: bool) -> Vec<Tree> {
+fn below(nodes: &[Node], registry: &Registry, unreachable: bool) -> Vec<Tree> {
     nodes
         .iter()
         .flat_map(|node| match *node {
-            Node::Unreachable { body, .. } => below(body, true),
-            _ => vec![one(node, unreachable)],
+            Node::Unreachable { body, .. } => below(body, registry, true),
+            _ => vec![one(node, registry, unreachable)],
         })
         .collect()
 }
 
-fn one(node: &Node, unreachable: bool) -> Tree {
+fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
     let (line, column) = node.place();
     let mut tree = Tree {
         kind: "",
@@ -59,6 +68,9 @@ fn one(node: &Node, unreachable: bool) -> Tree {
         step: None,
         part: None,
         flow: None,
+        event: None,
+        written: None,
+        name: None,
         label: None,
         line,
         column,
@@ -67,7 +79,8 @@ fn one(node: &Node, unreachable: bool) -> Tree {
         arms: None,
     };
     let sides = |arms: &[Sides]| {
-        let arms = arms.iter().map(|arm| Arm { label: arm.label, body: below(arm.body, unreachable) });
+        let arms =
+            arms.iter().map(|arm| Arm { label: arm.label, body: below(arm.body, registry, unreachable) });
         Some(arms.collect())
     };
     (tree.kind, tree.id) = match *node {
@@ -88,13 +101,31 @@ fn one(node: &Node, unreachable: bool) -> Tree {
         Node::Gate { id, .. } => ("gate", Some(id)),
         Node::Timer { id, .. } => ("timer", Some(id)),
         Node::Decision { id, .. } => ("decision", Some(id)),
-        Node::Emit { id, .. } => ("emit", Some(id)),
-        Node::Loop { label, bounded, body, .. } => {
-            tree.label = Some(label);
-            tree.body = Some(below(body, unreachable));
-            tree.marks.extend((!bounded).then_some(Mark::Unbounded));
+        Node::Emit { id, event, .. } => {
+            tree.written = event;
+            tree.event = event.and_then(|written| registry.emitted(written)).map(|event| event.name);
+            ("emit", Some(id))
+        }
+        Node::Loop { label, name, bound, body, .. } => {
+            (tree.label, tree.name) = (Some(label), name);
+            tree.body = Some(below(body, registry, unreachable));
+            tree.marks.extend(Mark::of(bound));
             ("loop", None)
         }
+        Node::Block { name, body, .. } => {
+            tree.name = Some(name);
+            tree.body = Some(below(body, registry, unreachable));
+            ("block", None)
+        }
+        Node::Break { name, .. } => {
+            tree.name = name;
+            ("break", None)
+        }
+        Node::Continue { name, .. } => {
+            tree.name = name;
+            ("continue", None)
+        }
+        Node::Try { .. } => ("try", None),
         Node::Branch { label, arms, .. } => {
             tree.label = Some(label);
             tree.arms = sides(arms);

@@ -6,7 +6,7 @@ use crate::{args, error::CliError, exit::Exit, render::graph::Graph};
 
 impl Program<'_> {
     pub(super) fn graph(&mut self, args: args::Graph) -> Result<Exit, CliError> {
-        let graph = Graph::of(flow(self.registry, &args.flow)?);
+        let graph = Graph::of(flow(self.registry, &args.flow)?, self.registry);
         if self.json {
             self.print_json(&graph)?;
         } else {

@@ -105,6 +105,30 @@ async fn the_program_as_json() {
     assert_eq!((&pay["steps"], &pay["parts"]), (&json!(["price", "ship", "charge"]), &json!(["payment"])));
     let reserve = json["steps"].as_array().unwrap().iter().find(|step| step["name"] == "reserve").unwrap();
     assert_eq!((&reserve["retry"]["attempts"], &reserve["timeout_ms"]), (&json!(3), &json!(10_000)));
+    assert_eq!((&reserve["delivery"], &reserve["reads"]), (&json!("at_least_once"), &json!(false)));
+    let named = |kind: &str| {
+        json[kind].as_array().unwrap().iter().map(|item| item["name"].clone()).collect::<Vec<_>>()
+    };
+    let kinds = ["agents", "tools", "events", "projections", "skills", "policies"];
+    assert_eq!(
+        kinds.map(named),
+        [["support"], ["find_order"], ["desk.asked"], ["questions"], ["refunds"], ["no-payments"]]
+    );
+    let support = json["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == "support").unwrap();
+    assert_eq!(json!([support["emits"], support["policies"]]), json!([["desk.asked"], ["no-payments"]]));
+    let tidy = json["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == "tidy").unwrap();
+    assert_eq!(tidy["schedule"], json!({"cron": "0 18 * * MON-FRI", "time_zone": "Europe/Zurich"}));
+    let find = json["steps"].as_array().unwrap().iter().find(|step| step["name"] == "find_order").unwrap();
+    assert_eq!((&find["delivery"], &find["reads"]), (&json!("pure"), &json!(true)));
+    assert_eq!(json["agents"][0]["budget"], json!({"tokens": 50_000, "usd_micros": 250_000}));
+    let graph = shell.run("graph tidy --json").await.json();
+    let exits: Vec<_> =
+        graph["edges"].as_array().unwrap().iter().filter_map(|edge| edge["exit"].as_str()).collect();
+    assert_eq!(exits, ["break", "continue", "break", "error", "return"]);
+    assert_eq!(graph["tree"][0]["name"], "'shelves");
+    assert_eq!(graph["tree"][0]["body"][0]["marks"], json!(["may_be_unbounded"]));
+    assert_eq!(graph["tree"][0]["body"][1]["event"], "desk.asked");
+    assert_eq!(graph["tree"][1]["marks"], json!(["unbounded"]));
     let graph = shell.run("graph checkout --json").await.json();
     let kinds: Vec<_> = graph["nodes"].as_array().unwrap().iter().map(|node| &node["kind"]).collect();
     assert_eq!(kinds, ["start", "step", "branch", "gate", "branch", "loop", "step", "end"]);

@@ -76,7 +76,7 @@ async fn moments() {
 
 #[tokio::test]
 async fn graphs() {
-    let commands = ["graph checkout", "graph pay", "graph tomorrow", "graph vote"];
+    let commands = ["graph checkout", "graph pay", "graph tomorrow", "graph vote", "graph tidy"];
     snapshot("graph", &session(&Shell::default(), &commands).await);
 }
 

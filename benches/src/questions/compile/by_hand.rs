@@ -111,6 +111,7 @@ impl Step for {name}_{{n}} {{
         doc: "{doc}",
         location: Location {{ file: file!(), line: line!(), column: column!(), module: module_path!() }},
         delivery: Delivery::{delivery},
+        reads: false,
         retry: {retry},
         timeout: {timeout},
         heartbeat: None,

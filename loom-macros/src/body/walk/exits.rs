@@ -31,7 +31,19 @@ impl Walker<'_> {
         self.graph.leave();
     }
 
-    pub(super) fn broke(&mut self, label: Option<&Lifetime>) {
+    /// `?` in a loop may leave it for good.
+    pub(super) fn tried(&mut self, at: Span) {
+        if self.scope.depth() > 0 && !self.scope.is_nested() {
+            self.graph.push_try(at);
+        }
+    }
+
+    pub(super) fn continued(&mut self, at: Span, label: Option<&Lifetime>) {
+        self.graph.push(Node::Continue { name: label.map(ToString::to_string), at });
+        self.graph.leave();
+    }
+
+    pub(super) fn broke(&mut self, at: Span, label: Option<&Lifetime>) {
         let reached = !self.graph.has_left();
         let target = self.jumps.iter_mut().rev().find(|jump| match label {
             Some(label) => jump.label.as_ref() == Some(label),
@@ -40,6 +52,7 @@ impl Walker<'_> {
         if let Some(target) = target.filter(|_| reached) {
             target.taken = true;
         }
+        self.graph.push(Node::Break { name: label.map(ToString::to_string), at });
         self.graph.leave();
     }
 
@@ -47,10 +60,14 @@ impl Walker<'_> {
     pub(super) fn labelled_block(&mut self, block: &mut ExprBlock) {
         let Some(label) = &block.label else { return visit_mut::visit_expr_block_mut(self, block) };
         self.jumps.push(Jump { label: Some(label.name.clone()), is_loop: false, taken: false });
-        let exit = self.graph.exit();
+        let (name, at) = (label.name.to_string(), label.name.apostrophe);
+        self.graph.open();
         visit_mut::visit_expr_block_mut(self, block);
-        if self.jumps.pop().is_some_and(|jump| jump.taken) {
-            self.graph.back_to(exit);
+        let left = self.graph.has_left();
+        let body = self.graph.close();
+        self.graph.push_block(name, at, body);
+        if !self.jumps.pop().is_some_and(|jump| jump.taken) && left {
+            self.graph.leave();
         }
     }
 

@@ -184,12 +184,9 @@ fn is_vec(path: &Path) -> bool {
 
 /// Whether something in there is done as soon as it is called.
 fn has_happened(nodes: &[Node]) -> bool {
-    nodes.iter().any(|node| match node {
-        Node::Emit { .. } | Node::Send { .. } | Node::Return { .. } => true,
-        Node::Loop { body, .. } | Node::Unreachable { body, .. } => has_happened(body),
-        Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
-            arms.iter().any(|arm| has_happened(&arm.body))
-        }
-        _ => false,
-    })
+    let happens = |node: &Node| {
+        matches!(node, Node::Emit { .. } | Node::Send { .. } | Node::Return { .. } | Node::Try { .. })
+            || matches!(node, Node::Break { .. } | Node::Continue { .. })
+    };
+    nodes.iter().any(|node| node.any(&happens))
 }

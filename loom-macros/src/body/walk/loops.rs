@@ -6,10 +6,25 @@ use quote::quote;
 use syn::visit_mut::VisitMut as _;
 use syn::{Expr, ExprForLoop, ExprLoop, ExprWhile, Label};
 
+use crate::body::graph::{Bound, Node};
 use crate::body::{bounds, label, rewrite};
 
 use super::Walker;
 use super::exits::Jump;
+
+/// A loop as its syntax shows it.
+struct Written<'n> {
+    label: String,
+    /// The label that jumps name.
+    name: Option<&'n Label>,
+    at: Span,
+    /// Whether what it goes over ends, or a counter ends it.
+    bounded: bool,
+    /// Whether nothing at its head ever ends it.
+    endless: bool,
+    /// Whether control leaves it by jumps alone.
+    jumps_only: bool,
+}
 
 impl Walker<'_> {
     pub(super) fn any_loop(&mut self, expr: &mut Expr) {
@@ -33,7 +48,14 @@ impl Walker<'_> {
         self.enter_loop(node.label.as_ref(), false);
         self.visit_pat_mut(&mut node.pat);
         self.visit_block_mut(&mut node.body);
-        let counted = self.leave_loop(label, node.for_token.span, bounded, false);
+        let counted = self.leave_loop(Written {
+            label,
+            name: node.label.as_ref(),
+            at: node.for_token.span,
+            bounded,
+            endless: !bounded,
+            jumps_only: false,
+        });
         self.scope.back_to(&mark);
         counted.then(|| {
             rewrite::open_counted(&mut node.body, depth);
@@ -50,7 +72,14 @@ impl Walker<'_> {
         self.visit_expr_mut(&mut node.cond);
         self.scope.leave_condition();
         self.visit_block_mut(&mut node.body);
-        let counted = self.leave_loop(label, node.while_token.span, bounded, endless);
+        let counted = self.leave_loop(Written {
+            label,
+            name: node.label.as_ref(),
+            at: node.while_token.span,
+            bounded,
+            endless,
+            jumps_only: endless,
+        });
         self.scope.back_to(&mark);
         counted.then(|| {
             rewrite::open_counted(&mut node.body, depth);
@@ -63,7 +92,14 @@ impl Walker<'_> {
         let depth = self.scope.depth();
         self.enter_loop(node.label.as_ref(), false);
         self.visit_block_mut(&mut node.body);
-        let counted = self.leave_loop("loop".to_owned(), node.loop_token.span, bounded, true);
+        let counted = self.leave_loop(Written {
+            label: "loop".to_owned(),
+            name: node.label.as_ref(),
+            at: node.loop_token.span,
+            bounded,
+            endless: true,
+            jumps_only: true,
+        });
         counted.then(|| {
             rewrite::open_counted(&mut node.body, depth);
             rewrite::counted(&std::mem::take(&mut node.attrs), node, depth)
@@ -76,14 +112,29 @@ impl Walker<'_> {
         self.graph.open();
     }
 
-    /// Closes a loop; whether a call in it reads its index. One that is `endless` ends by `break` alone.
-    fn leave_loop(&mut self, label: String, at: Span, bounded: bool, endless: bool) -> bool {
+    /// Closes a loop; whether a call in it reads its index.
+    fn leave_loop(&mut self, written: Written<'_>) -> bool {
+        let Written { label, name, at, bounded, endless, jumps_only } = written;
         let body = self.graph.close();
-        self.graph.push_loop(label, at, bounded, body);
         let broken = self.jumps.pop().is_some_and(|jump| jump.taken);
-        if endless && !broken {
+        let counted = self.scope.leave();
+        let exits = |node: &Node| {
+            matches!(node, Node::Return { .. } | Node::Try { .. } | Node::Break { name: Some(_), .. })
+                || matches!(node, Node::Continue { name: Some(_), .. })
+        };
+        // What leaves a closure or an `async` block is not in the graph.
+        let left = broken || self.scope.is_nested() || body.iter().any(|node| node.any(&exits));
+        let bound = match (bounded, endless && !left) {
+            (true, _) => Bound::Bounded,
+            (false, true) => Bound::Endless,
+            (false, false) => Bound::Unknown,
+        };
+        let name = name.map(|label| label.name.to_string());
+        let node = Node::Loop { label, name, at, bound, head_ends: !jumps_only, body };
+        self.graph.push_loop(node, self.scope.depth() > 0);
+        if jumps_only && !broken {
             self.graph.leave();
         }
-        self.scope.leave()
+        counted
     }
 }

@@ -12,13 +12,13 @@ use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
-    ExprMatch, ExprPath, ExprReturn, Item, Local, Macro, PatIdent,
+    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, PatIdent,
 };
 
 use crate::item::mentions;
 
-use super::calls::Call;
-use super::graph::Builder;
+use super::calls::{self as read, Call};
+use super::graph::{Bound, Builder, Node};
 use super::macros::is_unbiased_select;
 use super::scope::Scope;
 use super::{Finding, Survey, banned, label};
@@ -113,7 +113,9 @@ impl VisitMut for Walker<'_> {
         let body = self.graph.close();
         self.scope.leave();
         self.scope.back_to(&mark);
-        self.graph.push_loop(label, at, true, body);
+        let bound = Bound::Bounded;
+        let node = Node::Loop { label, name: None, at, bound, head_ends: true, body };
+        self.graph.push_loop(node, false);
     }
 
     fn visit_expr_async_mut(&mut self, block: &mut ExprAsync) {
@@ -173,11 +175,16 @@ impl VisitMut for Walker<'_> {
 
     fn visit_expr_break_mut(&mut self, exit: &mut ExprBreak) {
         visit_mut::visit_expr_break_mut(self, exit);
-        self.broke(exit.label.as_ref());
+        self.broke(exit.break_token.span, exit.label.as_ref());
     }
 
-    fn visit_expr_continue_mut(&mut self, _: &mut ExprContinue) {
-        self.graph.leave();
+    fn visit_expr_continue_mut(&mut self, exit: &mut ExprContinue) {
+        self.continued(exit.continue_token.span, exit.label.as_ref());
+    }
+
+    fn visit_expr_try_mut(&mut self, tried: &mut ExprTry) {
+        visit_mut::visit_expr_try_mut(self, tried);
+        self.tried(tried.question_token.span);
     }
 
     fn visit_expr_block_mut(&mut self, block: &mut ExprBlock) {
@@ -204,6 +211,9 @@ impl VisitMut for Walker<'_> {
             }
         }
         self.visit_pat_mut(&mut local.pat);
+        if let Some(made) = read::made(local) {
+            self.scope.made(made);
+        }
     }
 
     fn visit_pat_ident_mut(&mut self, pat: &mut PatIdent) {

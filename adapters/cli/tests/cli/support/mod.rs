@@ -2,6 +2,7 @@
 //! Not the process: arguments, streams, signals and the clock are given.
 
 pub(crate) mod broken;
+pub(crate) mod desk;
 pub(crate) mod shop;
 
 use std::{
