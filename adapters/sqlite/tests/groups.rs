@@ -86,7 +86,9 @@ async fn a_refused_append_posts_nothing_beside_accepted_ones() {
 
 #[tokio::test]
 async fn what_is_posted_early_meets_a_creation() {
-    let (store, a, _) = two().await;
+    let path = fresh();
+    let store = open(&path).await;
+    let a = Owner::create(&store, "a").await;
     let early = |key: &str| NewItem { early: true, ..item("c", Some(key.into()), "1".into()) };
     store.post(early("first")).await.expect("kept");
     let append = Append { posts: vec![early("second"), early("third")], ..a.batch(1) };
@@ -96,6 +98,9 @@ async fn what_is_posted_early_meets_a_creation() {
     let items = store.pending(&id("c"), 0).await.expect("pending");
     let keys: Vec<_> = items.iter().filter_map(|item| item.key.as_deref()).collect();
     assert_eq!(keys, ["first", "second", "third"]);
+    let count = "SELECT count(*) FROM early";
+    let left: i64 = sqlx::query_scalar(count).fetch_one(&mut raw(&path).await).await.expect("a count");
+    assert_eq!(left, 0, "what was moved is kept once");
 }
 
 #[tokio::test]

@@ -81,3 +81,17 @@ impl SetBranch {
         Ok((row, true))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_where_the_branch_is() {
+        let moved = |found| StoreError::BranchMoved { name: "main".into(), found }.to_string();
+        let found = "b".parse().expect("a valid id");
+        let rest = "the change expected otherwise: read it, then decide anew";
+        assert_eq!(moved(Some(found)), format!("branch `main` points to `b`, {rest}"));
+        assert_eq!(moved(None), format!("branch `main` does not exist, {rest}"));
+    }
+}

@@ -130,3 +130,38 @@ impl Bytes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_begins_with_an_own_record() {
+        let record = |sequence| Record {
+            sequence,
+            kind: "CONTINUED_AS_NEW".into(),
+            at: Timestamp::EPOCH,
+            schema: 1,
+            payload: "{}".into(),
+            meta: "{}".into(),
+        };
+        let append = |run| Append {
+            execution: "a".parse().expect("a valid id"),
+            expected_next: 3,
+            fence: 1,
+            batch: Digest::of(b""),
+            records: vec![record(3), record(4)],
+            at: Timestamp::EPOCH,
+            progress: false,
+            gates: Vec::new(),
+            consumed: Vec::new(),
+            posts: Vec::new(),
+            run,
+            close: None,
+        };
+        for (run, own) in [(None, true), (Some(2), false), (Some(3), true), (Some(4), true), (Some(5), false)]
+        {
+            assert_eq!(append(run).begins_own_run(), own, "{run:?}");
+        }
+    }
+}
