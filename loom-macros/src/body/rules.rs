@@ -165,13 +165,27 @@ fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
                 format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
                 "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
             ),
-            _ => diagnostics.report(
-                codes::ID_TWICE,
-                &call.method,
-                format_args!("the id `{id}` is taken by the call in line {line}"),
-                "give one of them another name, or `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
-            ),
+            _ => {
+                let message = format_args!("the id `{id}` is taken by the call in line {line}");
+                diagnostics.report(codes::ID_TWICE, &call.method, message, another_id(call));
+            }
         }
+    }
+}
+
+/// How a call gets an id of its own.
+fn another_id(call: &Call) -> String {
+    match (call.syscall, &call.target) {
+        _ if !call.ids.is_empty() => "write another id in one of them".to_owned(),
+        (Syscall::Sleep, _) => "give one of them an id of its own: `ctx.sleep(..).id(\"pause\")`".to_owned(),
+        (Syscall::SleepUntil, _) => {
+            "give one of them an id of its own: `ctx.sleep_until(..).id(\"deadline\")`".to_owned()
+        }
+        (_, Target::Gate { .. } | Target::Part { .. } | Target::Named { .. }) => {
+            format!("give one of them another name, or an id of its own: `ctx.{}(..).id(\"second\")`", call.method)
+        }
+        _ => "give one of them another id: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
+            .to_owned(),
     }
 }
 
