@@ -5,17 +5,86 @@ use darling::ast::NestedMeta;
 use darling::{Error, FromMeta};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{Expr, Lit, LitInt, LitStr, Path};
+use syn::{Expr, ExprLit, Lit, LitInt, LitStr, Meta, Path};
 
 use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::names;
 use crate::runtime_path::RuntimePath;
 
-/// Parses the arguments of an attribute. Bad ones are reported, and there are none then.
-pub(crate) fn parse<T: FromMeta>(args: TokenStream, keys: &str, diagnostics: &mut Diagnostics) -> Option<T> {
-    let parsed = NestedMeta::parse_meta_list(args).map_err(Error::from).and_then(|list| T::from_list(&list));
-    parsed.map_err(|error| diagnostics.arguments(codes::ARGUMENT, error, keys)).ok()
+/// The arguments of an attribute.
+pub(crate) struct Read<T> {
+    pub(crate) args: T,
+    /// Whether all could be read. If not, what seems to be missing may have been meant.
+    pub(crate) understood: bool,
+}
+
+/// Parses the arguments of an attribute. Bad ones are reported and left out, so that the rules of the others are
+/// applied nevertheless.
+pub(crate) fn parse<T: FromMeta + Default>(
+    args: TokenStream,
+    keys: &str,
+    diagnostics: &mut Diagnostics,
+) -> Read<T> {
+    let mut report = |error| diagnostics.arguments(codes::ARGUMENT, error, keys);
+    let list = match NestedMeta::parse_meta_list(args) {
+        Ok(list) => list,
+        Err(error) => {
+            report(error.into());
+            return Read { args: T::default(), understood: false };
+        }
+    };
+    match T::from_list(&list) {
+        Ok(args) => Read { args, understood: true },
+        Err(error) => {
+            report(error);
+            Read { args: T::from_list(&sound::<T>(list)).unwrap_or_default(), understood: false }
+        }
+    }
+}
+
+/// The arguments that can be read one by one, each key once.
+fn sound<T: FromMeta>(list: Vec<NestedMeta>) -> Vec<NestedMeta> {
+    let mut sound = Vec::<NestedMeta>::new();
+    for item in list {
+        let key = |item: &NestedMeta| match item {
+            NestedMeta::Meta(meta) => Some(meta.path().clone()),
+            _ => None,
+        };
+        let again = sound.iter().any(|earlier| key(earlier) == key(&item));
+        if !again && T::from_list(std::slice::from_ref(&item)).is_ok() {
+            sound.push(item);
+        }
+    }
+    sound
+}
+
+/// `key = "text"`.
+pub(crate) fn text(meta: &Meta) -> Result<Option<LitStr>, Error> {
+    let key = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
+    let mut value = match meta {
+        Meta::NameValue(pair) => &pair.value,
+        other => {
+            return Err(Error::custom(format!("`{key}` has a value: `{key} = \"…\"`")).with_span(other));
+        }
+    };
+    while let Expr::Group(group) = value {
+        value = &group.expr;
+    }
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(Some(text.clone())),
+        Expr::Lit(other) => {
+            Err(Error::custom(format!("`{key}` is text: write a string literal, `{key} = \"…\"`"))
+                .with_span(other))
+        }
+        other => {
+            let text = format!(
+                "the value of `{key}` is not known here, where nothing is evaluated: write a string literal, \
+                 `{key} = \"…\"`"
+            );
+            Err(Error::custom(text).with_span(other))
+        }
+    }
 }
 
 /// A duration as written. It is read by [`DurationText::millis`], so that a bad one is an error

@@ -97,25 +97,46 @@ impl Drop for Diagnostics {
 
 /// What darling says, in the words of one who writes an attribute and not a parser.
 fn reworded(said: &str) -> String {
-    let quoted = |opening: &str| {
-        let (found, at) = said.strip_prefix(opening)?.split_once("` at ")?;
-        Some((found.to_owned(), at.rsplit('/').next().unwrap_or(at).to_owned()))
+    let (said, place) = match said.rsplit_once(" at ") {
+        Some((said, place)) if is_place(place) => (said, Some(place.rsplit('/').next().unwrap_or(place))),
+        _ => (said, None),
     };
-    if let Some((found, key)) = quoted("Unexpected type `") {
+    let quoted = |opening: &str| said.strip_prefix(opening)?.strip_suffix('`');
+    if let Some((found, key)) = quoted("Unexpected type `").zip(place) {
         let article = if found.starts_with('i') || found.starts_with('a') { "an" } else { "a" };
-        let found = match found.as_str() {
+        let found = match found {
             "int" => "integer",
             "call" => "call, which is not evaluated here",
             other => other,
         };
         return format!("`{key}` does not take {article} {found}");
     }
-    match quoted("Unexpected meta-item format `") {
-        Some((found, key)) if found == "word" => format!("`{key}` has no value"),
-        Some((found, key)) if found == "literal" => format!("`{key}` takes named values only"),
-        Some((_, key)) => format!("`{key}` is not given like this"),
-        None => lowercase_first(said),
+    if let Some((found, key)) = quoted("Unexpected meta-item format `").zip(place) {
+        return match found {
+            "word" => format!("`{key}` has no value"),
+            "literal" => format!("`{key}` takes named values only"),
+            _ => format!("`{key}` is not given like this"),
+        };
     }
+    if let Some(key) = quoted("Duplicate field `") {
+        return format!("`{key}` is given twice");
+    }
+    if let Some((key, guess)) = said.strip_prefix("Unknown field: `").and_then(|rest| rest.split_once('`')) {
+        let of = place.map(|place| format!(" in `{place}(..)`")).unwrap_or_default();
+        let guess = match (guess.strip_prefix(". Did you mean "), guess.strip_prefix(". Available values: "))
+        {
+            (Some(meant), _) => format!(": did you mean {meant}"),
+            (_, Some(keys)) if place.is_some() => format!(": it takes {keys}"),
+            _ => String::new(),
+        };
+        return format!("unknown key `{key}`{of}{guess}");
+    }
+    lowercase_first(said)
+}
+
+/// Whether this is where darling was: `retry/attempts`.
+fn is_place(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '/'))
 }
 
 fn lowercase_first(text: &str) -> String {
@@ -143,6 +164,24 @@ mod tests {
         );
         assert_eq!(reworded("Unexpected meta-item format `word` at timeout"), "`timeout` has no value");
         assert_eq!(reworded("Missing field `name`"), "missing field `name`");
+        assert_eq!(reworded("Duplicate field `name`"), "`name` is given twice");
+        assert_eq!(
+            reworded("Unknown field: `modle`. Did you mean `model`?"),
+            "unknown key `modle`: did you mean `model`?"
+        );
+        assert_eq!(
+            reworded("Unknown field: `attempt`. Did you mean `attempts`? at retry"),
+            "unknown key `attempt` in `retry(..)`: did you mean `attempts`?"
+        );
+        assert_eq!(
+            reworded("Unknown field: `euro`. Available values: `tokens`, `usd` at budget"),
+            "unknown key `euro` in `budget(..)`: it takes `tokens`, `usd`"
+        );
+        assert_eq!(reworded("Unknown field: `x`. Available values: `a`, `b`"), "unknown key `x`");
+        assert_eq!(
+            reworded("a duration is a string such as \"10s\" at timeout"),
+            "a duration is a string such as \"10s\""
+        );
     }
 
     #[test]

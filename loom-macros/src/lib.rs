@@ -20,6 +20,7 @@ mod projection;
 mod registration;
 mod runtime_path;
 mod schedule;
+mod similar;
 mod skill;
 mod step;
 mod surface;

@@ -23,14 +23,14 @@ pub use crate::{
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
-    projection::{Fact, FoldError, Projection, ProjectionDescriptor},
+    projection::{Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome},
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
     skill::{Skill, SkillDescriptor},
     step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},
     tool::{Tool, ToolDescriptor},
     upcaster::{FromAny, Infallible, IsEvent, TakenBy, Typed, TypedEnd, UpcastError, Upcaster},
 };
-pub use kernel::{Delivery, EffectError, RetryClass, RetryPolicy};
+pub use kernel::{Delivery, EffectError, RetryClass, RetryPolicy, Status};
 
 /// The JSON Schema of `T`.
 pub fn schema_of<T: schemars::JsonSchema>() -> schemars::Schema {

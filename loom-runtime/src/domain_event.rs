@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Location, SchemaFn, UpcastError, upcaster::Wrong};
+use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Wrong};
 
 /// An event of the user's domain. `#[event]` implements it.
 #[diagnostic::on_unimplemented(
@@ -30,6 +30,15 @@ pub trait DomainEvent: Serialize + DeserializeOwned + JsonSchema + 'static {
     fn upcast(version: u32, data: Value) -> Result<Value, UpcastError> {
         let _ = data;
         Err(UpcastError::no_upcaster(version))
+    }
+
+    /// [`Fact::event`], for folds.
+    ///
+    /// # Errors
+    /// The fact is this event, and cannot be read.
+    #[doc(hidden)]
+    fn __of_fact(fact: &Fact<'_>) -> Result<Option<Self>, FoldError> {
+        fact.event()
     }
 }
 

@@ -142,6 +142,40 @@ impl<'e> Fact<'e> {
     }
 }
 
+/// What a fold takes by reference is the fact that it is on.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "[L0803] this fold is given `{Given}`, and takes `{Self}`",
+    label = "takes `{Self}`, and is given `{Given}`",
+    note = "help: take what the fold is on: `&{Given}`"
+)]
+pub trait FoldsBorrowed<'f, Given> {
+    fn of(fact: &'f Given) -> Self;
+}
+
+impl<'f, T> FoldsBorrowed<'f, T> for &'f T {
+    fn of(fact: &'f T) -> Self {
+        fact
+    }
+}
+
+/// What a fold takes by value is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "[L0803] this fold is given `{Given}`, and takes `{Self}`",
+    label = "takes `{Self}`, and is given `{Given}`",
+    note = "help: take what the fold is on: `&{Given}`, or `{Given}`"
+)]
+pub trait FoldsOwned<Given> {
+    fn of(fact: Given) -> Self;
+}
+
+impl<T> FoldsOwned<T> for T {
+    fn of(fact: T) -> Self {
+        fact
+    }
+}
+
 /// A projection under way: its state, and what it needs to know to read on. An outcome names only its frame, so the
 /// steps that run are kept until they end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Failure, Limits, StepDescriptor, failure};
+use crate::{Fact, Failure, FoldError, Limits, StepDescriptor, StepOutcome, failure};
 
 /// A step's body, for one attempt.
 pub type StepBody<T, E> = BoxFuture<'static, Result<T, E>>;
@@ -47,6 +47,15 @@ pub trait Step: Sized + 'static {
         input: Self::Input,
         env: &StepEnv,
     ) -> Result<StepBody<Self::Output, Self::Error>, MissingResource>;
+
+    /// [`Fact::outcome`], for folds.
+    ///
+    /// # Errors
+    /// The fact is the outcome of this step, and cannot be read.
+    #[doc(hidden)]
+    fn __of_fact(fact: &Fact<'_>) -> Result<Option<StepOutcome<Self>>, FoldError> {
+        fact.outcome::<Self>()
+    }
 }
 
 /// A `Result`, under whatever alias: lets the macros name its two types.

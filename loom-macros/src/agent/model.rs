@@ -2,7 +2,7 @@
 
 use syn::{Lit, LitInt, LitStr};
 
-use crate::arguments::Paths;
+use crate::arguments::{Paths, Read};
 use crate::diagnostics::Diagnostics;
 use crate::flow::model::{Flow, Kind};
 use crate::flow::parse::{self, FlowArgs};
@@ -25,6 +25,7 @@ impl Agent {
         let Parsed { args, item } = parsed;
         let AgentArgs { model, tools, skills, max_turns, budget, policies, effects, name, root } = args;
         let args = FlowArgs { effects, policies, name, root, ..FlowArgs::default() };
+        let args = Read { args, understood: true };
         let budget = budget.unwrap_or_default();
         Self {
             flow: Flow::new(parse::Parsed { args, item }, Kind::Agent, diagnostics),

@@ -16,6 +16,7 @@ const KEYS: &str = "`#[agent]` takes `model`, `tools = [..]`, `skills = [..]`, `
 #[derive(Default, FromMeta)]
 #[darling(default)]
 pub(crate) struct AgentArgs {
+    #[darling(with = arguments::text)]
     pub(crate) model: Option<LitStr>,
     pub(crate) tools: Option<Paths>,
     pub(crate) skills: Option<Paths>,
@@ -24,6 +25,7 @@ pub(crate) struct AgentArgs {
     pub(crate) policies: Option<Paths>,
     pub(crate) effects: Option<EffectClasses>,
     /// The name in logs, when it is not the function's.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]
     pub(crate) root: Option<Path>,
@@ -51,5 +53,5 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let item = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), item })
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).args, item })
 }

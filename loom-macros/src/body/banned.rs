@@ -40,6 +40,24 @@ pub(crate) fn ban(path: &Path) -> Option<&'static Ban> {
     BANS.iter().find(|ban| ban.paths.iter().any(|shape| shape.fits(path)))
 }
 
+/// Whether a path names, by its root, somebody else's crate, whatever its end looks like.
+pub(crate) fn is_foreign(path: &Path) -> bool {
+    const ROOTS: &[&str] = &[
+        "std",
+        "tokio",
+        "async_std",
+        "smol",
+        "rand",
+        "fastrand",
+        "getrandom",
+        "rayon",
+        "reqwest",
+        "futures_timer",
+    ];
+    let root = path.segments.first().filter(|_| path.segments.len() > 1);
+    root.is_some_and(|root| ROOTS.iter().any(|known| root.ident == known))
+}
+
 // The first that fits counts: `thread::sleep` sleeps before `thread::` spawns.
 static BANS: &[Ban] = &[
     Ban {

@@ -294,6 +294,25 @@ pub(crate) fn is_handle(expr: &Expr, ctx: &Ident) -> bool {
     }
 }
 
+/// The name in `name`, `&name` and `name.clone()`.
+pub(crate) fn handle_name(expr: &Expr) -> Option<&Ident> {
+    match bare(expr) {
+        Expr::Reference(reference) => handle_name(&reference.expr),
+        Expr::MethodCall(call) if call.method == "clone" => handle_name(&call.receiver),
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    }
+}
+
+/// The expression without parentheses.
+pub(crate) fn bare_mut(expr: &mut Expr) -> &mut Expr {
+    match expr {
+        Expr::Paren(paren) => bare_mut(&mut paren.expr),
+        Expr::Group(group) => bare_mut(&mut group.expr),
+        other => other,
+    }
+}
+
 /// The expression without parentheses.
 fn bare(expr: &Expr) -> &Expr {
     match expr {
@@ -324,7 +343,8 @@ fn called_path(expr: &Expr) -> Option<&Path> {
     }
 }
 
-fn path_of(call: &ExprCall) -> Option<&Path> {
+/// The path that is called.
+pub(crate) fn path_of(call: &ExprCall) -> Option<&Path> {
     match bare(&call.func) {
         Expr::Path(path) => Some(&path.path),
         _ => None,

@@ -9,6 +9,7 @@
 //! | `macros` | the macros that are read, and how |
 //! | `bounds` | whether a loop ends by itself, as far as syntax tells |
 //! | `banned` | the paths that a flow may not use |
+//! | `imports` | the names that the body imports for itself |
 //! | `purity` | the same for code that is no flow |
 //! | `graph` | the static graph |
 //! | `label` | source text as a short label |
@@ -19,6 +20,7 @@ mod banned;
 mod bounds;
 mod calls;
 mod graph;
+mod imports;
 mod label;
 mod macros;
 mod purity;
@@ -59,7 +61,9 @@ enum Finding {
     /// A `select!` that picks a ready branch at random.
     UnbiasedSelect { mac: Path },
     /// A path that reaches for the world outside.
-    Banned { path: Path, ban: &'static banned::Ban },
+    Banned { path: Path, imported: Option<Path>, ban: &'static banned::Ban },
+    /// A durable call through another name of the context; whether it has an id.
+    CtxCloned { name: Ident, named: bool },
     /// A binding called `ctx`.
     CtxShadowed(Ident),
     /// `ctx` itself used as a value.
@@ -73,6 +77,14 @@ impl Survey {
     /// body with it.
     pub(crate) fn new(block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option<TokenStream>) -> Self {
         walk::walk(block, ctx, held)
+    }
+
+    /// The other names of the context through which calls are made that have an id, and are seen by nobody here.
+    pub(crate) fn unseen_calls(&self) -> impl Iterator<Item = &Ident> {
+        self.findings.iter().filter_map(|finding| match finding {
+            Finding::CtxCloned { name, named: true } => Some(name),
+            _ => None,
+        })
     }
 
     /// Reports everything that is wrong with it.

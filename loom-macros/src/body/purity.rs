@@ -5,6 +5,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, ExprPath, Item, Macro, Path};
 
 use super::banned::{self, Ban};
+use super::imports::Imports;
 use super::macros::Arguments;
 
 /// A path that reaches for the world outside.
@@ -22,27 +23,38 @@ impl Banned {
 
 /// The banned paths of a block, in source order. Items within it are not part of it.
 pub(crate) fn banned_in(block: &Block) -> Vec<Banned> {
-    let mut search = Search(Vec::new());
+    let mut search = Search::default();
     search.visit_block(block);
-    search.0
+    search.found
 }
 
-struct Search(Vec<Banned>);
+#[derive(Default)]
+struct Search {
+    found: Vec<Banned>,
+    imports: Imports,
+}
 
 impl<'a> Visit<'a> for Search {
     fn visit_expr_path(&mut self, expr: &'a ExprPath) {
-        if let Some(ban) = banned::ban(&expr.path) {
-            self.0.push(Banned { path: expr.path.clone(), ban });
+        let imported = self.imports.whole(&expr.path);
+        if let Some(ban) = banned::ban(imported.as_ref().unwrap_or(&expr.path)) {
+            self.found.push(Banned { path: expr.path.clone(), ban });
         }
+    }
+
+    fn visit_block(&mut self, block: &'a Block) {
+        let mark = self.imports.enter(block);
+        visit::visit_block(self, block);
+        self.imports.leave(&mark);
     }
 
     /// A macro that takes expressions is looked into, whatever it is called.
     fn visit_macro(&mut self, mac: &'a Macro) {
         if let Ok(mut arguments) = syn::parse2::<Arguments>(mac.tokens.clone()) {
             for expr in arguments.exprs() {
-                let mut within = Search(Vec::new());
+                let mut within = Search { imports: self.imports.clone(), ..Search::default() };
                 within.visit_expr(expr);
-                self.0.append(&mut within.0);
+                self.found.append(&mut within.found);
             }
         }
         visit::visit_macro(self, mac);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use quote::ToTokens as _;
-use syn::Ident;
+use syn::{Ident, Path};
 
 use crate::arguments::check_name;
 use crate::codes;
@@ -165,13 +165,27 @@ fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
                 format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
                 "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
             ),
-            _ => diagnostics.report(
-                codes::ID_TWICE,
-                &call.method,
-                format_args!("the id `{id}` is taken by the call in line {line}"),
-                "give one of them another name, or `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
-            ),
+            _ => {
+                let message = format_args!("the id `{id}` is taken by the call in line {line}");
+                diagnostics.report(codes::ID_TWICE, &call.method, message, another_id(call));
+            }
         }
+    }
+}
+
+/// How a call gets an id of its own.
+fn another_id(call: &Call) -> String {
+    match (call.syscall, &call.target) {
+        _ if !call.ids.is_empty() => "write another id in one of them".to_owned(),
+        (Syscall::Sleep, _) => "give one of them an id of its own: `ctx.sleep(..).id(\"pause\")`".to_owned(),
+        (Syscall::SleepUntil, _) => {
+            "give one of them an id of its own: `ctx.sleep_until(..).id(\"deadline\")`".to_owned()
+        }
+        (_, Target::Gate { .. } | Target::Part { .. } | Target::Named { .. }) => {
+            format!("give one of them another name, or an id of its own: `ctx.{}(..).id(\"second\")`", call.method)
+        }
+        _ => "give one of them another id: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
+            .to_owned(),
     }
 }
 
@@ -199,10 +213,19 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             "this `select!` may pick another branch on replay",
             "use `loom::select!`, which takes the first ready branch in the order of the source",
         ),
-        Finding::Banned { path, ban } => {
-            let written: String = path.to_token_stream().to_string().split_whitespace().collect();
-            diagnostics.report(ban.code, path, format_args!("`{written}` {}", ban.why), ban.help);
+        Finding::Banned { path, imported, ban } => {
+            let text = |path: &Path| -> String { path.to_token_stream().to_string().split_whitespace().collect() };
+            let which = imported.as_ref().map(|path| format!(", which is `{}`,", text(path))).unwrap_or_default();
+            diagnostics.report(ban.code, path, format_args!("`{}`{which} {}", text(path), ban.why), ban.help);
         }
+        Finding::CtxCloned { named: true, .. } => {} // it has an identity, of the user's own
+        Finding::CtxCloned { name, named: false } => diagnostics.report(
+            codes::CTX_ESCAPES,
+            name,
+            format_args!("`{name}` is another name of the context: Loom does not see the calls through it"),
+            "make the call on the context by its own name; for an `async move` block, clone it under that name: \
+             `let ctx = ctx.clone();`",
+        ),
         Finding::CtxShadowed(ctx) => diagnostics.report(
             codes::CTX_ESCAPES,
             ctx,

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote_spanned};
-use syn::Ident;
+use syn::{Ident, Pat};
 
 /// One construct around a place.
 enum Frame {
@@ -38,6 +38,8 @@ struct Binding {
     mutable: bool,
     /// What it is made by, as written.
     made: Option<String>,
+    /// Whether it stands for the context.
+    ctx: bool,
 }
 
 /// The constructs around the current place, outermost first.
@@ -142,7 +144,7 @@ impl Scope {
 
     pub(crate) fn bind(&mut self, name: Ident, mutable: bool) {
         let level = self.level();
-        self.bindings.push(Binding { name, level, mutable, made: None });
+        self.bindings.push(Binding { name, level, mutable, made: None, ctx: false });
     }
 
     /// Notes the type or constructor of the binding that was bound last.
@@ -155,6 +157,24 @@ impl Scope {
     /// The type or constructor of what a name stands for.
     pub(crate) fn maker(&self, name: &Ident) -> Option<&str> {
         self.bindings.iter().rfind(|binding| binding.name == *name)?.made.as_deref()
+    }
+
+    /// The name that was bound last, by this pattern, is another name of the context.
+    pub(crate) fn stands_for_ctx(&mut self, pat: &Pat) {
+        match pat {
+            Pat::Type(typed) => self.stands_for_ctx(&typed.pat),
+            Pat::Ident(pat) => {
+                if let Some(binding) = self.bindings.last_mut().filter(|binding| binding.name == pat.ident) {
+                    binding.ctx = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a name is another name of the context.
+    pub(crate) fn is_ctx(&self, name: &Ident) -> bool {
+        self.bindings.iter().rfind(|binding| binding.name == *name).is_some_and(|binding| binding.ctx)
     }
 
     /// Whether a name is a variable of the body at this place.

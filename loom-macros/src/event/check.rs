@@ -69,7 +69,7 @@ fn upcasts(event: &Event, diagnostics: &mut Diagnostics) {
         }
         expected = upcast.version().map(|from| from + 1).or(expected.map(|from| from + 1));
     }
-    if current > 1 && !faulty && expected != Some(current) {
+    if current > 1 && !faulty && event.understood && expected != Some(current) {
         let last = current - 1;
         diagnostics.report(
             codes::UPCAST,

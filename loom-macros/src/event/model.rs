@@ -4,7 +4,7 @@
 use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, Data, Generics, Ident, LitStr};
 
-use crate::arguments;
+use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
 use crate::item;
 use crate::runtime_path::RuntimePath;
@@ -33,8 +33,8 @@ pub(crate) struct Event {
 impl Event {
     pub(crate) fn new(parsed: Parsed, diagnostics: &mut Diagnostics) -> Self {
         let Parsed { args, input, item } = parsed;
-        let understood = args.is_some();
-        let EventArgs { name, version, upcast, root } = args.unwrap_or_default();
+        let Read { args, understood } = args;
+        let EventArgs { name, version, upcast, root } = args;
         Self {
             ident: input.ident,
             attrs: input.attrs,

@@ -7,7 +7,7 @@ use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{DeriveInput, LitInt, LitStr, Meta, Path, Token};
 
-use crate::arguments;
+use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
 
 const KEYS: &str = "`#[event]` takes `name`, `version`, `upcast(1 => from_v1, ..)` and `crate`";
@@ -17,6 +17,7 @@ const KEYS: &str = "`#[event]` takes `name`, `version`, `upcast(1 => from_v1, ..
 #[darling(default)]
 pub(crate) struct EventArgs {
     /// The name in logs.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     /// The version of the shape as it is.
     pub(crate) version: Option<LitInt>,
@@ -63,8 +64,7 @@ impl FromMeta for Upcasts {
 
 /// An event as written.
 pub(crate) struct Parsed {
-    /// `None` when they could not be read, which has been reported.
-    pub(crate) args: Option<EventArgs>,
+    pub(crate) args: Read<EventArgs>,
     pub(crate) input: DeriveInput,
     /// The item as it came.
     pub(crate) item: TokenStream,

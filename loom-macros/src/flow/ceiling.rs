@@ -20,6 +20,17 @@ const MOST_ARGUMENTS: usize = 16;
 /// Reports calls whose step or part cannot be read: nobody could hold them against the ceiling.
 pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
     let flow_name = &flow.item.sig.ident;
+    for name in flow.survey.iter().flat_map(|survey| survey.unseen_calls()) {
+        let noun = flow.kind.noun();
+        diagnostics.report(
+            codes::CEILING,
+            name,
+            format_args!(
+                "the {noun} `{flow_name}` has a ceiling, and a call through `{name}` cannot be read"
+            ),
+            "make the call on the context by its own name",
+        );
+    }
     for call in flow.calls() {
         let (callee, help) = match call.syscall {
             Syscall::Part => ("part", "call the part in place: `ctx.part(\"pay\", pay(..))`"),

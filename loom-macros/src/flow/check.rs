@@ -43,8 +43,10 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
-    // An agent's body is `agent/check.rs`'s to miss.
-    if let Some(semi) = flow.item.bodyless.as_ref().filter(|_| flow.kind != Kind::Agent) {
+    // An agent's body is `agent/check.rs`'s to miss; a method of a trait is no flow in the first place.
+    if let Some(semi) =
+        flow.item.bodyless.as_ref().filter(|_| flow.kind != Kind::Agent && sig.receiver().is_none())
+    {
         diagnostics.report(
             codes::FLOW_NOT_ASYNC,
             semi,
@@ -148,7 +150,7 @@ fn name(flow: &Flow, diagnostics: &mut Diagnostics) {
 
 fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
     let Some(cron) = &flow.schedule else {
-        if let Some(zone) = &flow.time_zone {
+        if let Some(zone) = flow.time_zone.as_ref().filter(|_| flow.understood) {
             diagnostics.report(
                 codes::SCHEDULED,
                 zone,

@@ -40,7 +40,7 @@ pub(crate) fn flow(args: TokenStream, item: TokenStream) -> TokenStream {
             return item::unparsed(item, &error, codes::FLOW_NOT_ASYNC, &place, diagnostics);
         }
     };
-    let kind = if parsed.args.part.is_present() { Kind::Part } else { Kind::Flow };
+    let kind = if parsed.args.args.part.is_present() { Kind::Part } else { Kind::Flow };
     let model = model::Flow::new(parsed, kind, &mut diagnostics);
     let name = model.item.sig.ident.clone();
     let tokens = match check::check(model, diagnostics) {

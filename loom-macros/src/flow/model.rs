@@ -5,7 +5,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Block, FnArg, Ident, LitStr, Pat, PatType, Stmt, token};
 
-use crate::arguments::{EffectClasses, Paths};
+use crate::arguments::{EffectClasses, Paths, Read};
 use crate::body::{Call, Survey};
 use crate::diagnostics::Diagnostics;
 use crate::item::{self, FnItem, Param};
@@ -23,6 +23,8 @@ pub(crate) struct Flow {
     /// The name in logs.
     pub(crate) name: String,
     pub(crate) written_name: Option<LitStr>,
+    /// Whether all arguments could be read.
+    pub(crate) understood: bool,
     pub(crate) effects: Option<EffectClasses>,
     pub(crate) policies: Paths,
     /// A cron expression.
@@ -80,7 +82,7 @@ impl Kind {
 
 impl Flow {
     pub(crate) fn new(parsed: Parsed, kind: Kind, diagnostics: &mut Diagnostics) -> Self {
-        let Parsed { args, item } = parsed;
+        let Parsed { args: Read { args, understood }, item } = parsed;
         let FlowArgs { part: _, effects, policies, schedule, time_zone, name: written_name, root } = args;
         let ctx = context(&item);
         let behind = usize::from(ctx.is_some());
@@ -109,6 +111,7 @@ impl Flow {
             kind,
             name: written_name.as_ref().map_or_else(|| names::of(&item.sig.ident), LitStr::value),
             written_name,
+            understood,
             effects,
             policies: policies.unwrap_or_default(),
             schedule,

@@ -6,7 +6,7 @@ use darling::util::Flag;
 use proc_macro2::TokenStream;
 use syn::{LitStr, Path};
 
-use crate::arguments::{self, EffectClasses, Paths};
+use crate::arguments::{self, EffectClasses, Paths, Read};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 
@@ -24,10 +24,13 @@ pub(crate) struct FlowArgs {
     /// The policies that it is held to.
     pub(crate) policies: Option<Paths>,
     /// When it is started by itself: a cron expression.
+    #[darling(with = arguments::text)]
     pub(crate) schedule: Option<LitStr>,
     /// In whose local time that is read.
+    #[darling(with = arguments::text)]
     pub(crate) time_zone: Option<LitStr>,
     /// The name in logs, when it is not the function's.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]
     pub(crate) root: Option<Path>,
@@ -35,7 +38,7 @@ pub(crate) struct FlowArgs {
 
 /// A flow as written.
 pub(crate) struct Parsed {
-    pub(crate) args: FlowArgs,
+    pub(crate) args: Read<FlowArgs>,
     pub(crate) item: FnItem,
 }
 
@@ -47,6 +50,5 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let item = syn::parse2(item)?;
-    let args = arguments::parse(args, KEYS, diagnostics).unwrap_or_default();
-    Ok(Parsed { args, item })
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics), item })
 }

@@ -14,6 +14,7 @@ const KEYS: &str = "`#[policy]` takes `name` and `crate`";
 #[darling(default)]
 pub(crate) struct PolicyArgs {
     /// The name, when it is not the item's.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]
     pub(crate) root: Option<Path>,
@@ -35,5 +36,5 @@ pub(crate) fn parse(
     if !matches!(item, Item::Const(_) | Item::Static(_) | Item::Fn(_)) {
         return Err(syn::Error::new_spanned(item, "this item has no value"));
     }
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), item })
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).args, item })
 }

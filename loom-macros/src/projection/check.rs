@@ -2,7 +2,7 @@
 //! checker.
 
 use quote::ToTokens as _;
-use syn::{FnArg, ImplItem, ReceiverKind, ReturnType};
+use syn::{ImplItem, ReturnType, Type};
 
 use crate::arguments;
 use crate::codes;
@@ -74,36 +74,44 @@ const GRAMMAR: &str = "write `#[on(OrderPlaced)]` for an event, `#[on(step = cha
 
 fn marks(fold: &Fold, earlier: &[Fold], diagnostics: &mut Diagnostics) {
     let ident = &fold.item.sig.ident;
-    match fold.on.as_slice() {
-        [] => diagnostics.report(
+    if fold.on.is_empty() {
+        diagnostics.report(
             codes::FOLD_UNMARKED,
             ident,
             format_args!("`{ident}` does not say what it folds"),
             format_args!("{GRAMMAR}; what is no fold goes to another `impl` block"),
-        ),
-        [(attr, Err(error))] => {
-            let message = format!("this names no fact: {error}");
-            diagnostics.report(codes::FOLD_UNMARKED, attr, message, GRAMMAR);
-        }
-        [(_, Ok(on))] => {
-            if let Some(first) = earlier.iter().find(|fold| fold.fact().is_some_and(|fact| same(fact, on))) {
-                let first = &first.item.sig.ident;
-                let line = line_of(first);
-                diagnostics.report(
-                    codes::FOLD_TWICE,
-                    ident,
-                    format_args!("this fact is folded by `{first}` in line {line} already"),
-                    "do both in one fold: of two, nobody could tell which comes first",
-                );
+        );
+    }
+    for (attr, on) in &fold.on {
+        match on {
+            Err(error) => {
+                let message = format!("this names no fact: {error}");
+                diagnostics.report(codes::FOLD_UNMARKED, attr, message, GRAMMAR);
             }
+            Ok(on) => once(fold, on, earlier, diagnostics),
         }
-        [_, (second, _), ..] => diagnostics.report(
+    }
+    if let Some((second, _)) = fold.on.get(1) {
+        diagnostics.report(
             codes::FOLD_UNMARKED,
             second,
-            format_args!("`{ident}` is on two facts"),
+            format_args!("`{ident}` is on {} facts", if fold.on.len() == 2 { "two" } else { "several" }),
             "write one fold for each, and share the code in a function of another `impl` block",
-        ),
+        );
     }
+}
+
+fn once(fold: &Fold, on: &On, earlier: &[Fold], diagnostics: &mut Diagnostics) {
+    let folds_it =
+        |fold: &&Fold| fold.on.iter().any(|(_, fact)| fact.as_ref().is_ok_and(|fact| same(fact, on)));
+    let Some(first) = earlier.iter().find(folds_it) else { return };
+    let (first, line) = (&first.item.sig.ident, line_of(&first.item.sig.ident));
+    diagnostics.report(
+        codes::FOLD_TWICE,
+        &fold.item.sig.ident,
+        format_args!("this fact is folded by `{first}` in line {line} already"),
+        "do both in one fold: of two, nobody could tell which comes first",
+    );
 }
 
 fn same(one: &On, other: &On) -> bool {
@@ -132,17 +140,16 @@ fn signature(fold: &Fold, diagnostics: &mut Diagnostics) {
         None => "fact: &Fact".to_owned(),
     };
     let help = format!("write `fn {ident}(&mut self, {argument})`");
-    let receives = matches!(
-        sig.inputs.first(),
-        Some(FnArg::Receiver(receiver)) if matches!(receiver.kind, ReceiverKind::Reference(_, _, Some(_)))
-    );
-    if !receives || sig.inputs.len() != 2 {
+    if !fold.receives() {
         let message = "a fold sees its state and one fact, and nothing else";
         if sig.inputs.is_empty() {
             diagnostics.report(codes::FOLD_SIGNATURE, ident, message, &help);
         } else {
             diagnostics.report(codes::FOLD_SIGNATURE, &sig.inputs, message, &help);
         }
+    }
+    if let Some(ty @ Type::ImplTrait(_)) = fold.argument() {
+        diagnostics.report(codes::FOLD_SIGNATURE, ty, "a fold names the type of its fact", &help);
     }
     if let ReturnType::Type(_, ty) = &sig.output {
         let message = "a fold returns nothing: the state is its result";

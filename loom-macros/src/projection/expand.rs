@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote_spanned;
+use syn::Type;
 
 use crate::diagnostics::Checked;
 use crate::fingerprint;
@@ -52,6 +53,8 @@ pub(crate) fn stub(projection: &Projection) -> TokenStream {
         Some(_) => without_trait(projection),
         None => block(own),
     };
+    // The types of the folds that broke no rule are compared nevertheless.
+    let folds = projection.folds.iter().filter(|fold| fold.is_sound()).map(|fold| apply(fold, projection));
     let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this projection did not compile"));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code)]
@@ -59,7 +62,11 @@ pub(crate) fn stub(projection: &Projection) -> TokenStream {
         #(#cfgs)*
         impl #runtime::Projection for #ty {
             const DESCRIPTOR: &'static #runtime::ProjectionDescriptor = #runtime::stub::PROJECTION;
-            fn fold(&mut self, _: &#runtime::Fact<'_>) -> ::core::result::Result<(), #runtime::FoldError> {
+            fn fold(
+                &mut self,
+                __loom_fact: &#runtime::Fact<'_>,
+            ) -> ::core::result::Result<(), #runtime::FoldError> {
+                #(#folds)*
                 #panic
             }
         }
@@ -121,22 +128,34 @@ fn descriptor(projection: &Projection) -> TokenStream {
     }
 }
 
-/// Calls a fold when the fact is its own. The call is at the fold's name, where a wrong type is reported.
+/// Calls a fold when the fact is its own. What it takes is asked of the type that the user wrote, where another one is
+/// reported.
 fn apply(fold: &Fold, projection: &Projection) -> Option<TokenStream> {
     let (runtime, ident, cfgs) = (&projection.runtime, &fold.item.sig.ident, fold.cfgs());
-    let fact = match fold.fact()? {
-        On::Event(path) => quote_spanned!(Span::mixed_site()=> #runtime::Fact::event::<#path>(__loom_fact)?),
-        On::Step(path) => quote_spanned!(Span::mixed_site()=> #runtime::Fact::outcome::<#path>(__loom_fact)?),
-        On::Lifecycle => quote_spanned!(Span::mixed_site()=> #runtime::Fact::status(__loom_fact)),
+    let mixed = Span::mixed_site();
+    let (fact, given) = match fold.fact()? {
+        On::Event(path) => (
+            quote_spanned!(mixed=> <#path as #runtime::DomainEvent>::__of_fact(__loom_fact)?),
+            quote_spanned!(mixed=> #path),
+        ),
+        On::Step(path) => (
+            quote_spanned!(mixed=> <#path as #runtime::Step>::__of_fact(__loom_fact)?),
+            quote_spanned!(mixed=> #runtime::StepOutcome<#path>),
+        ),
+        On::Lifecycle => (
+            quote_spanned!(mixed=> #runtime::Fact::status(__loom_fact)),
+            quote_spanned!(mixed=> #runtime::Status),
+        ),
     };
-    let at_name = ident.span().resolved_at(Span::mixed_site());
-    let argument = if fold.by_reference() {
-        quote_spanned!(at_name=> &__loom_it)
-    } else {
-        quote_spanned!(at_name=> __loom_it)
+    let argument = match fold.argument() {
+        Some(ty @ Type::Reference(_)) => {
+            quote_spanned!(mixed=> <#ty as #runtime::FoldsBorrowed<'_, #given>>::of(&__loom_it))
+        }
+        ty => quote_spanned!(mixed=> <#ty as #runtime::FoldsOwned<#given>>::of(__loom_it)),
     };
+    let at_name = ident.span().resolved_at(mixed);
     let call = quote_spanned!(at_name=> Self::#ident(self, #argument));
-    Some(quote_spanned! {Span::mixed_site()=>
+    Some(quote_spanned! {mixed=>
         #(#cfgs)*
         if let ::core::option::Option::Some(__loom_it) = #fact {
             #call;

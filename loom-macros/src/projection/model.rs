@@ -3,7 +3,7 @@
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, FnArg, Ident, ImplItem, ImplItemFn, LitStr, Path, Type};
+use syn::{Attribute, FnArg, Ident, ImplItem, ImplItemFn, LitStr, Path, ReceiverKind, ReturnType, Type};
 
 use crate::arguments;
 use crate::body::{Banned, banned_in};
@@ -110,9 +110,30 @@ impl Fold {
         }
     }
 
-    /// Whether the fact is taken by reference.
-    pub(crate) fn by_reference(&self) -> bool {
-        matches!(self.item.sig.inputs.get(1), Some(FnArg::Typed(typed)) if matches!(&*typed.ty, Type::Reference(_)))
+    /// Whether it takes its state and one value, and returns nothing.
+    pub(crate) fn is_sound(&self) -> bool {
+        let sig = &self.item.sig;
+        let named = self.argument().is_some_and(|ty| !matches!(ty, Type::ImplTrait(_)));
+        let returns = matches!(sig.output, ReturnType::Type(..));
+        self.receives() && named && !returns && sig.asyncness.is_none() && sig.generics.params.is_empty()
+    }
+
+    /// Whether it takes `&mut self` and one argument.
+    pub(crate) fn receives(&self) -> bool {
+        let inputs = &self.item.sig.inputs;
+        let state = matches!(
+            inputs.first(),
+            Some(FnArg::Receiver(receiver)) if matches!(receiver.kind, ReceiverKind::Reference(_, _, Some(_)))
+        );
+        state && inputs.len() == 2
+    }
+
+    /// The type of the fact, as it is taken.
+    pub(crate) fn argument(&self) -> Option<&Type> {
+        match self.item.sig.inputs.get(1)? {
+            FnArg::Typed(typed) => Some(&typed.ty),
+            FnArg::Receiver(_) => None,
+        }
     }
 
     /// `#[cfg(..)]`.

@@ -8,6 +8,7 @@ use syn::{Attribute, Generics, LitInt, LitStr, Path, Token, Type, WhereClause};
 
 use crate::arguments;
 use crate::diagnostics::Diagnostics;
+use crate::similar::similar;
 
 const KEYS: &str = "`#[projection]` takes `name`, `version` and `crate`";
 
@@ -16,6 +17,7 @@ const KEYS: &str = "`#[projection]` takes `name`, `version` and `crate`";
 #[darling(default)]
 pub(crate) struct ProjectionArgs {
     /// The name, when it is not the type's.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     /// The version of the state.
     pub(crate) version: Option<LitInt>,
@@ -74,14 +76,25 @@ impl Parse for On {
             input.parse::<Token![=]>()?;
             Self::Step(input.call(Path::parse_mod_style)?)
         } else if input.peek(Token![=]) {
-            return Err(syn::Error::new_spanned(path, "the one key is `step`"));
+            let meant = path.get_ident().and_then(|key| similar(&key.to_string(), ["step"]));
+            let fault = if meant.is_some() { "did you mean `step`?" } else { "the one key is `step`" };
+            return Err(syn::Error::new_spanned(path, fault));
         } else if is("lifecycle") {
             Self::Lifecycle
+        } else if let Some(meant) = misspelt(&path) {
+            return Err(syn::Error::new_spanned(path, format!("did you mean `{meant}`?")));
         } else {
             Self::Event(path)
         };
         if input.is_empty() { Ok(on) } else { Err(input.error("one fold is on one fact")) }
     }
+}
+
+/// The word that a path is a misspelling of. Types do not begin with a small letter.
+fn misspelt(path: &Path) -> Option<&'static str> {
+    let written = path.get_ident()?.to_string();
+    let small = written.starts_with(|c: char| c.is_lowercase());
+    similar(&written, ["lifecycle"]).filter(|_| small)
 }
 
 /// A projection as written.
@@ -98,5 +111,5 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let block = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).unwrap_or_default(), block })
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).args, block })
 }

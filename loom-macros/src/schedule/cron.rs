@@ -37,13 +37,41 @@ const FIELDS: [Field; 5] = [
 /// The longest that each month can be.
 const LENGTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
+const ORDER: &str = "write minute, hour, day of the month, month, day of the week: \"0 9 * * MON-FRI\"";
+
+/// What some programs write for common expressions.
+const NICKNAMES: [(&[&str], &str); 5] = [
+    (&["yearly", "annually"], "0 0 1 1 *"),
+    (&["monthly"], "0 0 1 * *"),
+    (&["weekly"], "0 0 * * 0"),
+    (&["daily", "midnight"], "0 0 * * *"),
+    (&["hourly"], "0 * * * *"),
+];
+
 /// Reads an expression, and asks whether there is any day on which it is due.
 pub(super) fn check(text: &str) -> Result<(), Wrong> {
     let written: Vec<&str> = text.split_whitespace().collect();
-    if written.len() != FIELDS.len() {
+    if let Some(nickname) = text.trim().strip_prefix('@') {
+        let known = NICKNAMES.iter().find(|(names, _)| names.contains(&nickname));
         return Err(Wrong {
-            message: format!("`{text}` has {} fields, and a cron expression has five", written.len()),
-            help: "write minute, hour, day of the month, month, day of the week: \"0 9 * * MON-FRI\"".into(),
+            message: format!("`{}` is a nickname, and a schedule is written out in five fields", text.trim()),
+            help: match known {
+                Some((_, written_out)) => format!("write \"{written_out}\""),
+                None => ORDER.into(),
+            },
+        });
+    }
+    if written.len() != FIELDS.len() {
+        let (count, noun) = (written.len(), if written.len() == 1 { "field" } else { "fields" });
+        return Err(Wrong {
+            message: match count {
+                0 => "there is nothing in this schedule, and a cron expression has five fields".to_owned(),
+                _ => format!("`{text}` has {count} {noun}, and a cron expression has five"),
+            },
+            help: match count {
+                6 | 7 => format!("{ORDER}; there are no seconds and no years"),
+                _ => ORDER.into(),
+            },
         });
     }
     let mut sets = [0_u64; 5];
@@ -149,10 +177,12 @@ mod tests {
     #[test]
     fn what_does_not_is_refused() {
         for (bad, why) in [
-            ("", "0 fields"),
+            ("", "nothing"),
+            ("5", "1 field,"),
             ("0 9 * *", "4 fields"),
             ("0 0 9 * * *", "6 fields"),
-            ("@daily", "1 fields"),
+            ("@daily", "nickname"),
+            ("@reboot", "nickname"),
             ("60 * * * *", "from 0 to 59"),
             ("* 24 * * *", "hour"),
             ("* * 0 * *", "from 1 to 31"),

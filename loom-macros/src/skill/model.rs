@@ -3,6 +3,7 @@
 
 use syn::{Attribute, ItemStruct, LitStr};
 
+use crate::arguments::Read;
 use crate::item;
 use crate::names;
 use crate::runtime_path::RuntimePath;
@@ -23,8 +24,8 @@ pub(crate) struct Skill {
 impl Skill {
     pub(crate) fn new(parsed: Parsed) -> Self {
         let Parsed { args, item } = parsed;
-        let understood = args.is_some();
-        let SkillArgs { file, name: written_name, root } = args.unwrap_or_default();
+        let Read { args, understood } = args;
+        let SkillArgs { file, name: written_name, root } = args;
         Self {
             runtime: RuntimePath::new(root.as_ref()),
             name: written_name.as_ref().map_or_else(|| names::kebab(&item.ident), LitStr::value),

@@ -4,7 +4,7 @@ use darling::FromMeta;
 use proc_macro2::TokenStream;
 use syn::{ItemStruct, LitStr, Path};
 
-use crate::arguments;
+use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
 
 const KEYS: &str = "`#[skill]` takes `file`, `name` and `crate`";
@@ -14,8 +14,10 @@ const KEYS: &str = "`#[skill]` takes `file`, `name` and `crate`";
 #[darling(default)]
 pub(crate) struct SkillArgs {
     /// The file of the instructions, relative to that of the source.
+    #[darling(with = arguments::text)]
     pub(crate) file: Option<LitStr>,
     /// The name, when it is not the struct's.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]
     pub(crate) root: Option<Path>,
@@ -23,8 +25,7 @@ pub(crate) struct SkillArgs {
 
 /// A skill as written.
 pub(crate) struct Parsed {
-    /// `None` when they could not be read, which has been reported.
-    pub(crate) args: Option<SkillArgs>,
+    pub(crate) args: Read<SkillArgs>,
     pub(crate) item: ItemStruct,
 }
 

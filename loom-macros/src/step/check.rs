@@ -45,7 +45,7 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
-    if let Some(semi) = &step.item.bodyless {
+    if let Some(semi) = step.item.bodyless.as_ref().filter(|_| sig.receiver().is_none()) {
         diagnostics.report(
             codes::STEP_NOT_ASYNC,
             semi,

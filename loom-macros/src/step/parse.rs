@@ -28,6 +28,7 @@ pub(crate) struct StepArgs {
     pub(crate) heartbeat: Option<DurationText>,
     pub(crate) effects: Option<EffectClasses>,
     /// The name in logs, when it is not the function's.
+    #[darling(with = arguments::text)]
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]
     pub(crate) root: Option<Path>,
@@ -58,6 +59,6 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let item = syn::parse2(item)?;
-    let args = arguments::parse(args, &format!("`#[{attribute}]` {KEYS}"), diagnostics).unwrap_or_default();
+    let args = arguments::parse(args, &format!("`#[{attribute}]` {KEYS}"), diagnostics).args;
     Ok(Parsed { args, item })
 }

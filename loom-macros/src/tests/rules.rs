@@ -314,7 +314,7 @@ fn of_projections() {
     }
     check_items(&[
         ("#[projection(name = \"x\", version = 2, crate = ::weft)] impl a::Totals {}", &[]),
-        ("#[projection(version = 0, nmae = \"x\")] impl Totals {}", &["L0106"]),
+        ("#[projection(version = 0, nmae = \"x\")] impl Totals {}", &["L0106", "L0404"]),
         ("#[projection(version = 0)] impl Totals {}", &["L0404"]),
         ("#[projection(name = \"X\")] impl Totals {}", &["L0111"]),
         ("#[projection] impl<T> Fold for Totals<T> {}", &["L0801", "L0801"]),

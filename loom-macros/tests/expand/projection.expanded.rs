@@ -36,22 +36,41 @@ const _: () = {
             &mut self,
             __loom_fact: &::loom::__v1::Fact<'_>,
         ) -> ::core::result::Result<(), ::loom::__v1::FoldError> {
-            if let ::core::option::Option::Some(__loom_it) = ::loom::__v1::Fact::event::<
-                OrderPlaced,
-            >(__loom_fact)? {
-                Self::placed(self, &__loom_it);
+            if let ::core::option::Option::Some(__loom_it) = <OrderPlaced as ::loom::__v1::DomainEvent>::__of_fact(
+                __loom_fact,
+            )? {
+                Self::placed(
+                    self,
+                    <&OrderPlaced as ::loom::__v1::FoldsBorrowed<
+                        '_,
+                        OrderPlaced,
+                    >>::of(&__loom_it),
+                );
                 return ::core::result::Result::Ok(());
             }
-            if let ::core::option::Option::Some(__loom_it) = ::loom::__v1::Fact::outcome::<
-                charge,
-            >(__loom_fact)? {
-                Self::charged(self, __loom_it);
+            if let ::core::option::Option::Some(__loom_it) = <charge as ::loom::__v1::Step>::__of_fact(
+                __loom_fact,
+            )? {
+                Self::charged(
+                    self,
+                    <Result<
+                        Receipt,
+                        ShopError,
+                    > as ::loom::__v1::FoldsOwned<
+                        ::loom::__v1::StepOutcome<charge>,
+                    >>::of(__loom_it),
+                );
                 return ::core::result::Result::Ok(());
             }
             if let ::core::option::Option::Some(__loom_it) = ::loom::__v1::Fact::status(
                 __loom_fact,
             ) {
-                Self::changed(self, __loom_it);
+                Self::changed(
+                    self,
+                    <Status as ::loom::__v1::FoldsOwned<
+                        ::loom::__v1::Status,
+                    >>::of(__loom_it),
+                );
                 return ::core::result::Result::Ok(());
             }
             ::core::result::Result::Ok(())

@@ -5,11 +5,11 @@ use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut as _;
-use syn::{Expr, ExprAwait, ExprMethodCall, Local, Pat, Token};
+use syn::{Expr, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
 
 use crate::body::calls::{self, Call, Syscall};
 use crate::body::scope::LineNotes;
-use crate::body::{Finding, NEAR, rewrite};
+use crate::body::{Finding, NEAR, banned, rewrite};
 use crate::item::mentions;
 
 use super::Walker;
@@ -18,6 +18,9 @@ impl Walker<'_> {
     pub(super) fn method_call(&mut self, call: &mut ExprMethodCall) {
         let links = calls::chain(call, self.ctx);
         let Some(root) = links.first() else {
+            if self.is_call_on_clone(call) {
+                return self.chain_arguments(call, false);
+            }
             self.visit_expr_mut(&mut call.receiver);
             self.arguments(&mut call.args);
             return;
@@ -53,13 +56,75 @@ impl Walker<'_> {
         };
         let recorded = usize::from(is_root && decides);
         self.recorded += recorded;
-        self.arguments(&mut call.args);
+        if is_root && matches!(call.method.to_string().as_str(), "run" | "part") {
+            self.called(&mut call.args);
+        } else {
+            self.arguments(&mut call.args);
+        }
         self.recorded -= recorded;
+    }
+
+    /// Walks the arguments of `run` and `part`. What is called there is a step or a part, as the types say, so that a
+    /// step `sleep` of the user's own module `time` is not taken for a timer.
+    fn called(&mut self, args: &mut Punctuated<Expr, Token![,]>) {
+        for arg in args {
+            if self.is_handle(arg) {
+                self.findings.push(Finding::CtxHanded(arg.to_token_stream()));
+                continue;
+            }
+            match calls::bare_mut(arg) {
+                Expr::Call(call) if calls::path_of(call).is_some_and(|path| !banned::is_foreign(path)) => {
+                    self.recorded += 1;
+                    self.visit_expr_mut(&mut call.func);
+                    self.recorded -= 1;
+                    self.arguments(&mut call.args);
+                }
+                bare => self.visit_expr_mut(bare),
+            }
+        }
+    }
+
+    /// Notes `c.run(..)` after `let c = ctx.clone();`, with all that is chained to it.
+    fn is_call_on_clone(&mut self, call: &ExprMethodCall) -> bool {
+        let mut methods = vec![&call.method];
+        let mut receiver = &*call.receiver;
+        while let Expr::MethodCall(inner) = receiver {
+            methods.push(&inner.method);
+            receiver = &inner.receiver;
+        }
+        let Expr::Path(path) = receiver else { return false };
+        let Some(name) = path.path.get_ident().filter(|name| self.scope.is_ctx(name)) else { return false };
+        let durable = |method: &&Ident| Syscall::of(method).is_some_and(|syscall| !syscall.is_synchronous());
+        let is_durable = methods.iter().any(durable);
+        if is_durable {
+            let named = methods.iter().any(|method| **method == "id");
+            self.findings.push(Finding::CtxCloned { name: name.clone(), named });
+        }
+        is_durable
+    }
+
+    /// Whether an expression is the context, whatever it is called: a reference to it, or a clone.
+    pub(super) fn is_handle(&self, expr: &Expr) -> bool {
+        calls::is_handle(expr, self.ctx)
+            || calls::handle_name(expr).is_some_and(|name| self.scope.is_ctx(name))
+    }
+
+    /// Notes a path that reaches for the world outside, as it is written or as it was imported.
+    pub(super) fn look_for_bans(&mut self, path: &Path) {
+        let is_variable = path.get_ident().is_some_and(|name| self.scope.binds(name));
+        let imported = self.imports.whole(path).filter(|_| !is_variable);
+        let found = match imported {
+            Some(whole) => banned::ban(&whole).map(|ban| (Some(whole), ban)),
+            None => banned::ban(path).map(|ban| (None, ban)),
+        };
+        if let Some((imported, ban)) = found {
+            self.findings.push(Finding::Banned { path: path.clone(), imported, ban });
+        }
     }
 
     pub(super) fn arguments(&mut self, args: &mut Punctuated<Expr, Token![,]>) {
         for arg in args {
-            if calls::is_handle(arg, self.ctx) {
+            if self.is_handle(arg) {
                 self.findings.push(Finding::CtxHanded(arg.to_token_stream()));
             } else {
                 self.visit_expr_mut(arg);

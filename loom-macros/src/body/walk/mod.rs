@@ -19,9 +19,10 @@ use crate::item::mentions;
 
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
+use super::imports::Imports;
 use super::macros::is_unbiased_select;
 use super::scope::Scope;
-use super::{Finding, Survey, banned, label};
+use super::{Finding, Survey, label};
 use exits::Jump;
 use futures::Futures;
 
@@ -31,6 +32,7 @@ pub(crate) fn walk(mut block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option
         ctx,
         held,
         scope: Scope::default(),
+        imports: Imports::default(),
         graph: Builder::new(),
         calls: Vec::new(),
         findings: Vec::new(),
@@ -55,6 +57,7 @@ struct Walker<'c> {
     /// What goes into the body with a call.
     held: &'c dyn Fn(&Call) -> Option<TokenStream>,
     scope: Scope,
+    imports: Imports,
     graph: Builder,
     calls: Vec<Call>,
     findings: Vec<Finding>,
@@ -90,10 +93,8 @@ impl VisitMut for Walker<'_> {
         if let Some(name) = path.get_ident() {
             self.place_future(name);
         }
-        if self.recorded == 0
-            && let Some(ban) = banned::ban(path)
-        {
-            self.findings.push(Finding::Banned { path: path.clone(), ban });
+        if self.recorded == 0 {
+            self.look_for_bans(path);
         }
     }
 
@@ -199,6 +200,10 @@ impl VisitMut for Walker<'_> {
         if self.is_harmless(local) {
             return;
         }
+        let is_clone = local
+            .init
+            .as_ref()
+            .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
@@ -214,6 +219,9 @@ impl VisitMut for Walker<'_> {
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
+        if is_clone {
+            self.scope.stands_for_ctx(&local.pat);
+        }
     }
 
     fn visit_pat_ident_mut(&mut self, pat: &mut PatIdent) {
@@ -225,9 +233,10 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_block_mut(&mut self, block: &mut Block) {
-        let mark = self.scope.mark();
+        let (mark, imported) = (self.scope.mark(), self.imports.enter(block));
         visit_mut::visit_block_mut(self, block);
         self.scope.back_to(&mark);
+        self.imports.leave(&imported);
     }
 
     /// An item within the body is not part of it; a macro's definition may bring `ctx` back in.

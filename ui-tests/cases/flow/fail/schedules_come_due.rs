@@ -22,4 +22,24 @@ async fn never(_: Ctx) -> loom::Result<()> {
     Ok(())
 }
 
+#[flow(schedule = "@daily")]
+async fn nickname(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
+#[flow(schedule = "@reboot")]
+async fn no_time_at_all(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
+#[flow(schedule = "9")]
+async fn one_field(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
+#[flow(schedule = "0 0 9 * * *")]
+async fn with_seconds(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
 fn main() {}

@@ -12,4 +12,14 @@ async fn offset(_: Ctx) -> loom::Result<()> {
     Ok(())
 }
 
+#[flow(schedule = "0 9 * * *", time_zone = "Europe/Zurch")]
+async fn misspelt(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
+#[flow(schedule = "0 9 * * *", time_zone = "Germany/Berln")]
+async fn misspelt_elsewhere(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
 fn main() {}

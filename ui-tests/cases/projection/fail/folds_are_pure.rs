@@ -17,6 +17,8 @@ impl Totals {
         println!("{now:?} {:?}", std::env::var("RATE"));
         self.0 += std::fs::read("rate.txt").map_or(0, |bytes| bytes.len() as u64);
         std::thread::spawn(|| {});
+        use std::fs::read;
+        println!("{:?}", read("rate.txt"));
     }
 }
 

@@ -22,6 +22,14 @@ impl Totals {
     #[on(Placed)]
     #[on(lifecycle)]
     fn both(&mut self, _: &Placed) {}
+
+    #[on(steps = charge)]
+    fn plural(&mut self, _: &Placed) {}
+
+    #[on(lifecicle)]
+    #[on(outcome = charge)]
+    #[on(Placed, Placed)]
+    fn neither(&mut self, _: &Placed) {}
 }
 
 fn main() {}

@@ -9,12 +9,15 @@ struct Totals(u64);
 #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Placed;
 
-#[projection(version = 0, name = "The Totals")]
+#[projection(version = 0, name = "The Totals", versoin = 2)]
 impl Totals {
     #[on(Placed)]
     async fn placed(&self, _: &Placed) -> u64 {
         std::fs::read("rate.txt").map_or(0, |bytes| bytes.len() as u64)
     }
+
+    #[on(lifecycle)]
+    fn changed(&mut self, _: bool) {}
 
     fn helper(&self) -> u64 {
         self.0
