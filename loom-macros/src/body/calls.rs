@@ -3,7 +3,9 @@
 
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Pat, Path, Token, Type};
+use syn::{
+    Expr, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Pat, Path, Token, Type,
+};
 
 use crate::names;
 
@@ -306,7 +308,9 @@ fn event(root: &ExprMethodCall, scope: &Scope) -> Option<String> {
         argument = bare(&reference.expr);
     }
     match argument {
-        Expr::Path(path) if let Some(name) = path.path.get_ident().filter(|name| scope.maker(name).is_some()) => {
+        Expr::Path(path)
+            if let Some(name) = path.path.get_ident().filter(|name| scope.maker(name).is_some()) =>
+        {
             scope.maker(name).map(str::to_owned)
         }
         other => maker(other),

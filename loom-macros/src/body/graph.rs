@@ -172,7 +172,9 @@ impl Node {
     fn matters_in(&self, name: Option<&str>) -> bool {
         match self {
             // Without a label it leaves that loop, or one in it.
-            Self::Break { name: to, .. } | Self::Continue { name: to, .. } => to.as_deref().is_some_and(|to| Some(to) != name),
+            Self::Break { name: to, .. } | Self::Continue { name: to, .. } => {
+                to.as_deref().is_some_and(|to| Some(to) != name)
+            }
             Self::Try { .. } => false,
             Self::Loop { .. } | Self::Block { .. } | Self::Branch { .. } | Self::Parallel { .. } => {
                 self.lists().into_iter().flatten().any(|node| node.matters_in(name))

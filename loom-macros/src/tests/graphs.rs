@@ -261,7 +261,10 @@ fn events_are_named_as_far_as_the_source_shows_them() {
         ("ctx.emit(&Placed::<u8>(order));", "emit Placed"),
         ("ctx.emit::<Placed>(&event);", "emit Placed"),
         ("let event = Placed { sku }; ctx.emit(&event);", "emit Placed"),
-        ("let event: Placed = order.into(); if x { ctx.emit(&event); }", "branch [x] { then => emit Placed }"),
+        (
+            "let event: Placed = order.into(); if x { ctx.emit(&event); }",
+            "branch [x] { then => emit Placed }",
+        ),
         ("let event = Placed { sku }; let event = other(); ctx.emit(&event);", "emit"),
         ("let event = order.placed(); ctx.emit(&event);", "emit"),
         ("ctx.emit(&placed(order));", "emit"),
