@@ -21,10 +21,10 @@ pub(crate) struct Attribute<'a, M> {
     /// The keys that it takes.
     pub(crate) keys: &'static [Key],
     /// Arguments and item as a model. An item that it does not go on is an error.
-    #[expect(clippy::type_complexity, reason = "a closure's signature is clearest in place")]
     pub(crate) read: &'a dyn Fn(TokenStream, TokenStream, &mut Diagnostics) -> syn::Result<M>,
     /// The item's name.
     pub(crate) name: fn(&M) -> Option<&Ident>,
+    #[expect(clippy::type_complexity, reason = "a function's signature is clearest in place")]
     pub(crate) check: fn(M, Diagnostics) -> Result<Checked<M>, Box<Faulty<M>>>,
     pub(crate) expand: fn(Checked<M>) -> TokenStream,
     /// What an item that broke a rule leaves.

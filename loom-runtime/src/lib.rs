@@ -36,8 +36,8 @@ pub use app::{
 };
 pub use context::{Ctx, Decide, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
-    Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn, ResourceDescriptor,
-    RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
+    ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, UpcastError, read_event};
 pub use failure::{Error, Failure, Result};

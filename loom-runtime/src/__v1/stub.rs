@@ -64,8 +64,15 @@ pub const PART: &PartDescriptor = &PartDescriptor {
 };
 
 /// Of an event.
-pub const EVENT: &EventDescriptor =
-    &EventDescriptor { name: "", ty: "", version: 1, oldest: 1, doc: "", location: NOWHERE, schema: anything };
+pub const EVENT: &EventDescriptor = &EventDescriptor {
+    name: "",
+    ty: "",
+    version: 1,
+    oldest: 1,
+    doc: "",
+    location: NOWHERE,
+    schema: anything,
+};
 
 /// Of a tool.
 pub const TOOL: &ToolDescriptor = &ToolDescriptor { step: STEP };

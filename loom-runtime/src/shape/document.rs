@@ -48,7 +48,8 @@ pub(super) fn of(registry: &Registry, library: &str) -> Value {
         };
     }
     let events = registry.events().filter(|event| own(&event.location));
-    let events: Map<_, _> = events.map(|described| (described.name.into(), event(described, &mut types))).collect();
+    let events: Map<_, _> =
+        events.map(|described| (described.name.into(), event(described, &mut types))).collect();
     let projections = registry.projections().filter(|projection| own(&projection.location));
     let projections: Map<_, _> =
         projections.map(|described| (described.name.into(), projection(described, &mut types))).collect();
@@ -262,7 +263,9 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
                 None => id.into(),
             },
             Node::Loop { bound, name, body, .. } => looped(bound, name, body),
-            Node::Block { name, body, .. } => Value::Object(Map::from_iter([(name.to_owned(), within(body))])),
+            Node::Block { name, body, .. } => {
+                Value::Object(Map::from_iter([(name.to_owned(), within(body))]))
+            }
             Node::Branch { arms: ways, .. } => json!({"branch": arms(ways)}),
             Node::Parallel { arms: sides, .. } => json!({"side by side": arms(sides)}),
             Node::Break { name, .. } => jump("break", name),

@@ -434,7 +434,11 @@ impl Builder<'_> {
             Shape::Parallel { arms, .. } => {
                 let fork = self.node(Kind::Fork, "side by side", Some(node.place()), from);
                 let out = self.arms(&fork, arms, parts, returned);
-                if out.is_empty() { out } else { vec![From::new(&self.node(Kind::Join, "joined", None, out), None)] }
+                if out.is_empty() {
+                    out
+                } else {
+                    vec![From::new(&self.node(Kind::Join, "joined", None, out), None)]
+                }
             }
             Shape::Return { .. } => {
                 returned.extend(from.into_iter().map(|from| from.leaving(Exit::Return)));

@@ -76,7 +76,8 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
         arms: None,
     };
     let sides = |arms: &[Sides]| {
-        let arms = arms.iter().map(|arm| Arm { label: arm.label, body: below(arm.body, registry, unreachable) });
+        let arms =
+            arms.iter().map(|arm| Arm { label: arm.label, body: below(arm.body, registry, unreachable) });
         Some(arms.collect())
     };
     (tree.kind, tree.id) = match *node {

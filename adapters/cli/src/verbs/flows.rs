@@ -60,10 +60,7 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         line("tools", agent.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", "));
         line("skills", agent.skills.iter().map(|skill| skill.name).collect::<Vec<_>>().join(", "));
     }
-    line(
-        "schedule",
-        flow.schedule.map(|at| format!("{} ({})", at.cron, at.time_zone)).unwrap_or_default(),
-    );
+    line("schedule", flow.schedule.map(|at| format!("{} ({})", at.cron, at.time_zone)).unwrap_or_default());
     line("input", shorten(&hint((flow.input)().as_value()), 100));
     line("steps", steps(flow).join(", "));
     line("emits", emitted(flow, registry).join(", "));
@@ -78,7 +75,8 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
 
 /// What an agent works with, and how long.
 fn limits(agent: &AgentDescriptor) -> String {
-    let model = agent.model.map_or_else(|| "the program's model".to_owned(), |model| format!("model {model}"));
+    let model =
+        agent.model.map_or_else(|| "the program's model".to_owned(), |model| format!("model {model}"));
     let turns = agent.max_turns.map(|turns| format!("at most {turns} turns"));
     let tokens = agent.budget.tokens.map(|tokens| format!("{tokens} tokens"));
     let usd = agent.budget.usd_micros.map(dollars);
@@ -311,11 +309,7 @@ fn found(flow: &FlowDescriptor, named: &dyn Fn(&Node) -> Option<&'static str>) -
     found
 }
 
-fn add(
-    nodes: &'static [Node],
-    named: &dyn Fn(&Node) -> Option<&'static str>,
-    found: &mut Vec<&'static str>,
-) {
+fn add(nodes: &'static [Node], named: &dyn Fn(&Node) -> Option<&'static str>, found: &mut Vec<&'static str>) {
     for node in nodes {
         match node {
             Node::Loop { body, .. } | Node::Block { body, .. } | Node::Unreachable { body, .. } => {

@@ -106,7 +106,9 @@ async fn the_program_as_json() {
     let reserve = json["steps"].as_array().unwrap().iter().find(|step| step["name"] == "reserve").unwrap();
     assert_eq!((&reserve["retry"]["attempts"], &reserve["timeout_ms"]), (&json!(3), &json!(10_000)));
     assert_eq!((&reserve["delivery"], &reserve["reads"]), (&json!("at_least_once"), &json!(false)));
-    let named = |kind: &str| json[kind].as_array().unwrap().iter().map(|item| item["name"].clone()).collect::<Vec<_>>();
+    let named = |kind: &str| {
+        json[kind].as_array().unwrap().iter().map(|item| item["name"].clone()).collect::<Vec<_>>()
+    };
     let kinds = ["agents", "tools", "events", "projections", "skills", "policies"];
     assert_eq!(
         kinds.map(named),
@@ -120,7 +122,8 @@ async fn the_program_as_json() {
     assert_eq!((&find["delivery"], &find["reads"]), (&json!("pure"), &json!(true)));
     assert_eq!(json["agents"][0]["budget"], json!({"tokens": 50_000, "usd_micros": 250_000}));
     let graph = shell.run("graph tidy --json").await.json();
-    let exits: Vec<_> = graph["edges"].as_array().unwrap().iter().filter_map(|edge| edge["exit"].as_str()).collect();
+    let exits: Vec<_> =
+        graph["edges"].as_array().unwrap().iter().filter_map(|edge| edge["exit"].as_str()).collect();
     assert_eq!(exits, ["break", "continue", "break", "error", "return"]);
     assert_eq!(graph["tree"][0]["name"], "'shelves");
     assert_eq!(graph["tree"][0]["body"][0]["marks"], json!(["may_be_unbounded"]));
