@@ -26,7 +26,7 @@ struct Loom {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Write loom.shape.json: the flows, parts and steps of a crate, for review
+    /// Write loom.shape.json: what a crate registers, for review
     ///
     /// Runs the tests whose names contain `shape`; one of them calls `loom::shape::check!()`.
     Shape(shape::Shape),

@@ -1,4 +1,4 @@
-//! Holds the flows and steps of the shop against `loom.shape.json`; `cargo loom shape` writes it.
+//! Holds what the shop registers against `loom.shape.json`; `cargo loom shape` writes it.
 //! Not what they do: that is `crash.rs`.
 
 #[test]

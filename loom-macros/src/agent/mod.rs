@@ -16,35 +16,28 @@
 mod check;
 mod expand;
 mod model;
-mod parse;
+pub(crate) mod parse;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use crate::codes;
-use crate::diagnostics::Diagnostics;
-use crate::item::{self, Place};
-use crate::printed;
+use crate::entry::Attribute;
+use crate::item::Place;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn agent(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            let place = Place::function("agent");
-            return item::unparsed(item, &error, codes::FLOW_NOT_ASYNC, &place, diagnostics);
-        }
-    };
-    let model = model::Agent::new(parsed, &mut diagnostics);
-    let name = model.flow.item.sig.ident.clone();
-    let tokens = match check::check(model, diagnostics) {
-        Ok(checked) => expand::expand(checked),
-        Err(faulty) => {
-            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
-            quote!(#errors #stub)
-        }
-    };
-    printed::expansion(&name, &tokens);
-    tokens
+    Attribute {
+        place: Place::function("agent"),
+        code: codes::FLOW_NOT_ASYNC,
+        keys: parse::AgentArgs::KEYS,
+        read: &|args, item, diagnostics| {
+            let parsed = parse::parse(args, item, diagnostics)?;
+            Ok(model::Agent::new(parsed, diagnostics))
+        },
+        name: |model| Some(&model.flow.item.sig.ident),
+        check: check::check,
+        expand: expand::expand,
+        stub: expand::stub,
+    }
+    .apply(args, item)
 }

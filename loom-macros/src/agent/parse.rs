@@ -1,42 +1,48 @@
 //! The arguments of `#[agent(..)]` and the item below it, with or without a body, as written. Nothing is
 //! judged here but the keys.
 
-use darling::FromMeta;
 use proc_macro2::TokenStream;
-use syn::{Lit, LitInt, LitStr, Path};
+use syn::{Lit, LitInt, LitStr};
 
 use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
+use crate::keys::keys;
 
 const KEYS: &str = "`#[agent]` takes `model`, `tools = [..]`, `skills = [..]`, `max_turns`, \
     `budget(tokens, usd)`, `policies = [..]`, `effects(..)`, `name` and `crate`";
 
-/// `#[agent(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct AgentArgs {
-    #[darling(with = arguments::text)]
-    pub(crate) model: Option<LitStr>,
-    pub(crate) tools: Option<Paths>,
-    pub(crate) skills: Option<Paths>,
-    pub(crate) max_turns: Option<LitInt>,
-    pub(crate) budget: Option<BudgetArgs>,
-    pub(crate) policies: Option<Paths>,
-    pub(crate) effects: Option<EffectClasses>,
-    /// The name in logs, when it is not the function's.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[agent(..)]`.
+    pub(crate) struct AgentArgs {
+        /// The model, by the name under which the program knows it: `model = "small"`.
+        pub(crate) model: Option<LitStr> = text,
+        /// The tools that it may call: `tools = [find_order]`.
+        pub(crate) tools: Option<Paths>,
+        /// The skills that it may look up: `skills = [Refunds]`.
+        pub(crate) skills: Option<Paths>,
+        /// How many turns it may take: `max_turns = 8`.
+        pub(crate) max_turns: Option<LitInt>,
+        /// What it may use up: `budget(tokens = 50_000, usd = 0.25)`.
+        pub(crate) budget: Option<BudgetArgs> => BudgetArgs,
+        /// The policies that it is held to: `policies = [READ_ONLY]`.
+        pub(crate) policies: Option<Paths>,
+        /// The ceiling of effect classes: `effects("http", "mail.*")`.
+        pub(crate) effects: Option<EffectClasses>,
+        /// The name in logs, when it is not the function's: `name = "front-desk"`.
+        pub(crate) name: Option<LitStr> = text,
+        ..root
+    }
 }
 
-/// `budget(tokens = 50_000, usd = 0.5)`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct BudgetArgs {
-    pub(crate) tokens: Option<LitInt>,
-    pub(crate) usd: Option<Lit>,
+keys! {
+    /// `budget(tokens = 50_000, usd = 0.5)`.
+    pub(crate) struct BudgetArgs {
+        /// Tokens, of input and output together: `tokens = 50_000`.
+        pub(crate) tokens: Option<LitInt>,
+        /// Dollars, with at most six decimals: `usd = 0.25`.
+        pub(crate) usd: Option<Lit>,
+    }
 }
 
 /// An agent as written.

@@ -9,21 +9,21 @@ use syn::{DeriveInput, LitInt, LitStr, Meta, Path, Token};
 
 use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
+use crate::keys::keys;
 
 const KEYS: &str = "`#[event]` takes `name`, `version`, `upcast(1 => from_v1, ..)` and `crate`";
 
-/// `#[event(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct EventArgs {
-    /// The name in logs.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    /// The version of the shape as it is.
-    pub(crate) version: Option<LitInt>,
-    pub(crate) upcast: Option<Upcasts>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[event(..)]`.
+    pub(crate) struct EventArgs {
+        /// The name in logs: `name = "order.placed"`.
+        pub(crate) name: Option<LitStr> = text,
+        /// The version of the shape as it is: `version = 2`.
+        pub(crate) version: Option<LitInt>,
+        /// What reads older versions: `upcast(1 => from_v1)`.
+        pub(crate) upcast: Option<Upcasts>,
+        ..root
+    }
 }
 
 /// `upcast(1 => from_v1, ..)`.

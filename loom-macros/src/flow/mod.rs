@@ -21,35 +21,28 @@ pub(crate) mod model;
 pub(crate) mod parse;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use crate::codes;
-use crate::diagnostics::Diagnostics;
-use crate::item::{self, Place};
-use crate::printed;
+use crate::entry::Attribute;
+use crate::item::Place;
 
 use model::Kind;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn flow(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            let place = Place::function("flow");
-            return item::unparsed(item, &error, codes::FLOW_NOT_ASYNC, &place, diagnostics);
-        }
-    };
-    let kind = if parsed.args.args.part.is_present() { Kind::Part } else { Kind::Flow };
-    let model = model::Flow::new(parsed, kind, &mut diagnostics);
-    let name = model.item.sig.ident.clone();
-    let tokens = match check::check(model, diagnostics) {
-        Ok(checked) => expand::expand(checked),
-        Err(faulty) => {
-            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
-            quote!(#errors #stub)
-        }
-    };
-    printed::expansion(&name, &tokens);
-    tokens
+    Attribute {
+        place: Place::function("flow"),
+        code: codes::FLOW_NOT_ASYNC,
+        keys: parse::FlowArgs::KEYS,
+        read: &|args, item, diagnostics| {
+            let parsed = parse::parse(args, item, diagnostics)?;
+            let kind = if parsed.args.args.part.is_present() { Kind::Part } else { Kind::Flow };
+            Ok(model::Flow::new(parsed, kind, diagnostics))
+        },
+        name: |model| Some(&model.item.sig.ident),
+        check: check::check,
+        expand: expand::expand,
+        stub: expand::stub,
+    }
+    .apply(args, item)
 }

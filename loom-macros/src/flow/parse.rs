@@ -1,39 +1,35 @@
 //! The arguments of `#[flow(..)]` and the item below it, as written. Nothing is judged here but
 //! the keys.
 
-use darling::FromMeta;
 use darling::util::Flag;
 use proc_macro2::TokenStream;
-use syn::{LitStr, Path};
+use syn::LitStr;
 
 use crate::arguments::{self, EffectClasses, Paths, Read};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
+use crate::keys::keys;
 
 const KEYS: &str =
     "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `name` and `crate`";
 
-/// `#[flow(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct FlowArgs {
-    /// A part of a flow rather than one.
-    pub(crate) part: Flag,
-    /// The ceiling of effect classes.
-    pub(crate) effects: Option<EffectClasses>,
-    /// The policies that it is held to.
-    pub(crate) policies: Option<Paths>,
-    /// When it is started by itself: a cron expression.
-    #[darling(with = arguments::text)]
-    pub(crate) schedule: Option<LitStr>,
-    /// In whose local time that is read.
-    #[darling(with = arguments::text)]
-    pub(crate) time_zone: Option<LitStr>,
-    /// The name in logs, when it is not the function's.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[flow(..)]`.
+    pub(crate) struct FlowArgs {
+        /// A part of flows rather than one: `part`.
+        pub(crate) part: Flag,
+        /// The ceiling of effect classes: `effects("http", "mail.*")`.
+        pub(crate) effects: Option<EffectClasses>,
+        /// The policies that it is held to: `policies = [READ_ONLY]`.
+        pub(crate) policies: Option<Paths>,
+        /// When it is started by itself, a cron expression: `schedule = "0 9 * * MON-FRI"`.
+        pub(crate) schedule: Option<LitStr> = text,
+        /// In whose local time that is read: `time_zone = "Europe/Zurich"`.
+        pub(crate) time_zone: Option<LitStr> = text,
+        /// The name in logs, when it is not the function's: `name = "check-out"`.
+        pub(crate) name: Option<LitStr> = text,
+        ..root
+    }
 }
 
 /// A flow as written.

@@ -1,23 +1,21 @@
 //! The arguments of `#[policy(..)]` and the item below it, as written. Nothing is judged here but the keys.
 
-use darling::FromMeta;
 use proc_macro2::TokenStream;
-use syn::{Item, LitStr, Path};
+use syn::{Item, LitStr};
 
 use crate::arguments;
 use crate::diagnostics::Diagnostics;
+use crate::keys::keys;
 
 const KEYS: &str = "`#[policy]` takes `name` and `crate`";
 
-/// `#[policy(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct PolicyArgs {
-    /// The name, when it is not the item's.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[policy(..)]`.
+    pub(crate) struct PolicyArgs {
+        /// The name, when it is not the item's: `name = "careful"`.
+        pub(crate) name: Option<LitStr> = text,
+        ..root
+    }
 }
 
 /// A policy as written.

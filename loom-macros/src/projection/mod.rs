@@ -21,12 +21,10 @@ mod model;
 mod parse;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use crate::codes;
-use crate::diagnostics::Diagnostics;
-use crate::item::{self, Place};
-use crate::printed;
+use crate::entry::Attribute;
+use crate::item::Place;
 
 const PLACE: Place = Place {
     attribute: "projection",
@@ -36,22 +34,18 @@ const PLACE: Place = Place {
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn projection(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
-        Ok(parsed) => parsed,
-        Err(error) => return item::unparsed(item, &error, codes::PROJECTION_ITEM, &PLACE, diagnostics),
-    };
-    let model = model::Projection::new(parsed, &mut diagnostics);
-    let name = model.ident().cloned();
-    let tokens = match check::check(model, diagnostics) {
-        Ok(checked) => expand::expand(checked),
-        Err(faulty) => {
-            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
-            quote!(#errors #stub)
-        }
-    };
-    if let Some(name) = name {
-        printed::expansion(&name, &tokens);
+    Attribute {
+        place: PLACE,
+        code: codes::PROJECTION_ITEM,
+        keys: parse::ProjectionArgs::KEYS,
+        read: &|args, item, diagnostics| {
+            let parsed = parse::parse(args, item, diagnostics)?;
+            Ok(model::Projection::new(parsed, diagnostics))
+        },
+        name: |model| model.ident(),
+        check: check::check,
+        expand: expand::expand,
+        stub: expand::stub,
     }
-    tokens
+    .apply(args, item)
 }

@@ -1,28 +1,26 @@
 //! The arguments of `#[projection(..)]` and the `impl` block below it, as written; what stands between its
 //! braces may be broken. Nothing is judged here but the keys.
 
-use darling::FromMeta;
 use proc_macro2::{Group, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Generics, LitInt, LitStr, Path, Token, Type, WhereClause};
 
 use crate::arguments;
 use crate::diagnostics::Diagnostics;
+use crate::keys::keys;
 use crate::similar::similar;
 
 const KEYS: &str = "`#[projection]` takes `name`, `version` and `crate`";
 
-/// `#[projection(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct ProjectionArgs {
-    /// The name, when it is not the type's.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    /// The version of the state.
-    pub(crate) version: Option<LitInt>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[projection(..)]`.
+    pub(crate) struct ProjectionArgs {
+        /// The name, when it is not the type's: `name = "totals"`.
+        pub(crate) name: Option<LitStr> = text,
+        /// The version of the state: `version = 2`. A stored state of another is folded anew.
+        pub(crate) version: Option<LitInt>,
+        ..root
+    }
 }
 
 /// An `impl` block whose inside is raw tokens.

@@ -19,12 +19,10 @@ mod model;
 mod parse;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use crate::codes;
-use crate::diagnostics::Diagnostics;
-use crate::item::{self, Place};
-use crate::printed;
+use crate::entry::Attribute;
+use crate::item::Place;
 
 const PLACE: Place = Place {
     attribute: "skill",
@@ -34,20 +32,15 @@ const PLACE: Place = Place {
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn skill(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let parsed = match parse::parse(args, item.clone(), &mut diagnostics) {
-        Ok(parsed) => parsed,
-        Err(error) => return item::unparsed(item, &error, codes::SKILL_ITEM, &PLACE, diagnostics),
-    };
-    let model = model::Skill::new(parsed);
-    let name = model.item.ident.clone();
-    let tokens = match check::check(model, diagnostics) {
-        Ok(checked) => expand::expand(checked),
-        Err(faulty) => {
-            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
-            quote!(#errors #stub)
-        }
-    };
-    printed::expansion(&name, &tokens);
-    tokens
+    Attribute {
+        place: PLACE,
+        code: codes::SKILL_ITEM,
+        keys: parse::SkillArgs::KEYS,
+        read: &|args, item, diagnostics| Ok(model::Skill::new(parse::parse(args, item, diagnostics)?)),
+        name: |model| Some(&model.item.ident),
+        check: check::check,
+        expand: expand::expand,
+        stub: expand::stub,
+    }
+    .apply(args, item)
 }

@@ -1,26 +1,23 @@
 //! The arguments of `#[skill(..)]` and the struct below it, as written. Nothing is judged here but the keys.
 
-use darling::FromMeta;
 use proc_macro2::TokenStream;
-use syn::{ItemStruct, LitStr, Path};
+use syn::{ItemStruct, LitStr};
 
 use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
+use crate::keys::keys;
 
 const KEYS: &str = "`#[skill]` takes `file`, `name` and `crate`";
 
-/// `#[skill(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct SkillArgs {
-    /// The file of the instructions, relative to that of the source.
-    #[darling(with = arguments::text)]
-    pub(crate) file: Option<LitStr>,
-    /// The name, when it is not the struct's.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[skill(..)]`.
+    pub(crate) struct SkillArgs {
+        /// The file of the instructions, relative to that of the source: `file = "refunds.md"`.
+        pub(crate) file: Option<LitStr> = text,
+        /// The name, when it is not the struct's: `name = "refunds"`.
+        pub(crate) name: Option<LitStr> = text,
+        ..root
+    }
 }
 
 /// A skill as written.

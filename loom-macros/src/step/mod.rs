@@ -22,29 +22,22 @@ pub(crate) mod parse;
 use proc_macro2::TokenStream;
 
 use crate::codes;
-use crate::diagnostics::Diagnostics;
-use crate::item::{self, Place};
-use crate::printed;
+use crate::entry::Attribute;
+use crate::item::Place;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn step(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let parsed = match parse::parse(args, item.clone(), "step", &mut diagnostics) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            let place = Place::function("step");
-            return item::unparsed(item, &error, codes::STEP_NOT_ASYNC, &place, diagnostics);
-        }
-    };
-    let model = model::Step::new(parsed, "step");
-    let name = model.item.sig.ident.clone();
-    let tokens = match check::check(model, diagnostics) {
-        Ok(checked) => expand::expand(checked),
-        Err(faulty) => {
-            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
-            quote::quote!(#errors #stub)
-        }
-    };
-    printed::expansion(&name, &tokens);
-    tokens
+    Attribute {
+        place: Place::function("step"),
+        code: codes::STEP_NOT_ASYNC,
+        keys: parse::StepArgs::KEYS,
+        read: &|args, item, diagnostics| {
+            Ok(model::Step::new(parse::parse(args, item, "step", diagnostics)?, "step"))
+        },
+        name: |model| Some(&model.item.sig.ident),
+        check: check::check,
+        expand: expand::expand,
+        stub: expand::stub,
+    }
+    .apply(args, item)
 }

@@ -1,47 +1,54 @@
 //! The arguments of `#[step(..)]` and the item below it, as written. Nothing is judged here but
 //! the keys.
 
-use darling::FromMeta;
 use darling::util::Flag;
 use proc_macro2::TokenStream;
-use syn::{LitInt, LitStr, Path};
+use syn::{LitInt, LitStr};
 
 use crate::arguments::{self, DurationText, EffectClasses};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
+use crate::keys::keys;
 
 const KEYS: &str = "takes `pure`, `reads`, `at_most_once`, `retry(attempts, initial, max, factor)`, \
     `timeout`, `heartbeat`, `effects(..)`, `name` and `crate`";
 
-/// `#[step(..)]`.
-#[derive(Default, FromMeta)]
-#[darling(default)]
-pub(crate) struct StepArgs {
-    /// No effect at all: nothing need be durable before it starts.
-    pub(crate) pure: Flag,
-    /// Reads the outside world, changes nothing: delivered as `pure` is.
-    pub(crate) reads: Flag,
-    /// Never run twice; a crash in the middle waits for a verdict.
-    pub(crate) at_most_once: Flag,
-    pub(crate) retry: Option<RetryArgs>,
-    pub(crate) timeout: Option<DurationText>,
-    pub(crate) heartbeat: Option<DurationText>,
-    pub(crate) effects: Option<EffectClasses>,
-    /// The name in logs, when it is not the function's.
-    #[darling(with = arguments::text)]
-    pub(crate) name: Option<LitStr>,
-    #[darling(rename = "crate")]
-    pub(crate) root: Option<Path>,
+keys! {
+    /// `#[step(..)]`, `#[tool(..)]`.
+    pub(crate) struct StepArgs {
+        /// No effect at all: nothing need be durable before it starts.
+        pub(crate) pure: Flag,
+        /// Reads the outside world, changes nothing: delivered as `pure` is.
+        pub(crate) reads: Flag,
+        /// Never run twice; a crash in the middle waits for a verdict.
+        pub(crate) at_most_once: Flag,
+        /// How failures that may pass are retried: `retry`, `retry(attempts = 3, initial = "100ms")`.
+        pub(crate) retry: Option<RetryArgs> => RetryArgs,
+        /// The longest that one attempt may take: `timeout = "10s"`.
+        pub(crate) timeout: Option<DurationText>,
+        /// The longest that one attempt may be silent: `heartbeat = "5s"`.
+        pub(crate) heartbeat: Option<DurationText>,
+        /// The classes of what it touches: `effects("http", "payments.write")`.
+        pub(crate) effects: Option<EffectClasses>,
+        /// The name in logs, when it is not the function's: `name = "reserve-stock"`.
+        pub(crate) name: Option<LitStr> = text,
+        ..root
+    }
 }
 
-/// `retry(..)`; what is not given has a default in the model.
-#[derive(Default, FromMeta)]
-#[darling(default, from_word = || Ok(RetryArgs::default()))]
-pub(crate) struct RetryArgs {
-    pub(crate) attempts: Option<LitInt>,
-    pub(crate) initial: Option<DurationText>,
-    pub(crate) max: Option<DurationText>,
-    pub(crate) factor: Option<LitInt>,
+keys! {
+    /// `retry(..)`; what is not given has a default in the model.
+    #[darling(from_word = || Ok(RetryArgs::default()))]
+    pub(crate) struct RetryArgs {
+        /// How many attempts there are at most: `attempts = 3`.
+        pub(crate) attempts: Option<LitInt>,
+        /// The pause after the first attempt: `initial = "100ms"`.
+        pub(crate) initial: Option<DurationText>,
+        /// The longest pause: `max = "60s"`.
+        pub(crate) max: Option<DurationText>,
+        /// By how much each pause is longer than the one before: `factor = 2`.
+        pub(crate) factor: Option<LitInt>,
+    }
 }
 
 /// A step as written.

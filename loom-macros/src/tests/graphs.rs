@@ -21,6 +21,9 @@ fn render(nodes: &[Node]) -> String {
         .map(|node| match node {
             Node::Step { id, step, .. } if id == step => id.clone(),
             Node::Step { id, step, .. } => format!("{step} as {id}"),
+            Node::Message { id, .. } => format!("message {id}"),
+            Node::Send { id, .. } => format!("send {id}"),
+            Node::Child { id, flow, .. } => format!("child {id}: {flow}"),
             Node::Gate { id, .. } => format!("gate {id}"),
             Node::Timer { id, .. } => format!("timer {id}"),
             Node::Decision { id, .. } => format!("decision {id}"),

@@ -4,6 +4,7 @@
 mod graphs;
 mod half_typed;
 mod identities;
+mod keys;
 mod rules;
 mod snapshots;
 

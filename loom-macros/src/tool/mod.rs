@@ -17,33 +17,25 @@ mod check;
 mod expand;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use crate::codes;
-use crate::diagnostics::Diagnostics;
-use crate::item::{self, Place};
-use crate::printed;
+use crate::entry::Attribute;
+use crate::item::Place;
 use crate::step;
 
 /// The whole macro: token stream in, token stream out.
 pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let parsed = match step::parse::parse(args, item.clone(), "tool", &mut diagnostics) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            let place = Place::function("tool");
-            return item::unparsed(item, &error, codes::STEP_NOT_ASYNC, &place, diagnostics);
-        }
-    };
-    let model = step::model::Step::new(parsed, "tool");
-    let name = model.item.sig.ident.clone();
-    let tokens = match check::check(model, diagnostics) {
-        Ok(checked) => expand::expand(checked),
-        Err(faulty) => {
-            let (stub, errors) = (expand::stub(&faulty.model), faulty.errors);
-            quote!(#errors #stub)
-        }
-    };
-    printed::expansion(&name, &tokens);
-    tokens
+    Attribute {
+        place: Place::function("tool"),
+        code: codes::STEP_NOT_ASYNC,
+        keys: step::parse::StepArgs::KEYS,
+        read: &|args, item, diagnostics| {
+            Ok(step::model::Step::new(step::parse::parse(args, item, "tool", diagnostics)?, "tool"))
+        },
+        name: |model| Some(&model.item.sig.ident),
+        check: check::check,
+        expand: expand::expand,
+        stub: expand::stub,
+    }
+    .apply(args, item)
 }

@@ -1,5 +1,31 @@
 //! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
 
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_tool {
+            /// No effect at all: nothing need be durable before it starts.
+            pub const pure: () = ();
+            /// Reads the outside world, changes nothing: delivered as `pure` is.
+            pub const reads: () = ();
+            /// Never run twice; a crash in the middle waits for a verdict.
+            pub const at_most_once: () = ();
+            /// How failures that may pass are retried: `retry`, `retry(attempts = 3, initial = "100ms")`.
+            pub const retry: () = ();
+            /// The longest that one attempt may take: `timeout = "10s"`.
+            pub const timeout: () = ();
+            /// The longest that one attempt may be silent: `heartbeat = "5s"`.
+            pub const heartbeat: () = ();
+            /// The classes of what it touches: `effects("http", "payments.write")`.
+            pub const effects: () = ();
+            /// The name in logs, when it is not the function's: `name = "reserve-stock"`.
+            pub const name: () = ();
+            use self::reads as _;
+        }
+    }
+};
 /// Look up an order.
 #[allow(dead_code)]
 #[must_use = "a step call does nothing until `ctx.run` runs it"]
@@ -90,6 +116,20 @@ const _: () = {
     #[linkme(crate = ::loom::__v1::linkme)]
     static __LOOM_ELEMENT: &::loom::__v1::ToolDescriptor = __LOOM_DESCRIPTOR;
 };
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_skill {
+            /// The file of the instructions, relative to that of the source: `file = "refunds.md"`.
+            pub const file: () = ();
+            /// The name, when it is not the struct's: `name = "refunds"`.
+            pub const name: () = ();
+            use self::file as _;
+        }
+    }
+};
 #[allow(dead_code)]
 /// When a customer gets money back.
 struct RefundRules;
@@ -139,6 +179,43 @@ const _: () = {
     #[::loom::__v1::linkme::distributed_slice(::loom::__v1::POLICIES_V1)]
     #[linkme(crate = ::loom::__v1::linkme)]
     static __LOOM_ELEMENT: &::loom::__v1::PolicyDescriptor = __LOOM_DESCRIPTOR;
+};
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_agent {
+            /// The model, by the name under which the program knows it: `model = "small"`.
+            pub const model: () = ();
+            /// The tools that it may call: `tools = [find_order]`.
+            pub const tools: () = ();
+            /// The skills that it may look up: `skills = [Refunds]`.
+            pub const skills: () = ();
+            /// How many turns it may take: `max_turns = 8`.
+            pub const max_turns: () = ();
+            /// What it may use up: `budget(tokens = 50_000, usd = 0.25)`.
+            pub const budget: () = ();
+            /// The policies that it is held to: `policies = [READ_ONLY]`.
+            pub const policies: () = ();
+            /// The ceiling of effect classes: `effects("http", "mail.*")`.
+            pub const effects: () = ();
+            /// The name in logs, when it is not the function's: `name = "front-desk"`.
+            pub const name: () = ();
+            use self::{
+                model as _, tools as _, skills as _, max_turns as _, budget as _,
+                policies as _,
+            };
+        }
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_agent_budget {
+            /// Tokens, of input and output together: `tokens = 50_000`.
+            pub const tokens: () = ();
+            /// Dollars, with at most six decimals: `usd = 0.25`.
+            pub const usd: () = ();
+            use self::{tokens as _, usd as _};
+        }
+    }
 };
 /// You answer customers.
 #[allow(dead_code)]

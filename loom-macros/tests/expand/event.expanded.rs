@@ -1,5 +1,21 @@
 //! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
 
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_event {
+            /// The name in logs: `name = "order.placed"`.
+            pub const name: () = ();
+            /// The version of the shape as it is: `version = 2`.
+            pub const version: () = ();
+            /// What reads older versions: `upcast(1 => from_v1)`.
+            pub const upcast: () = ();
+            use self::{name as _, version as _, upcast as _};
+        }
+    }
+};
 /// Somebody bought something.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct OrderPlaced {

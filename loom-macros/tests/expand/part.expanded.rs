@@ -1,5 +1,27 @@
 //! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
 
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_flow {
+            /// A part of flows rather than one: `part`.
+            pub const part: () = ();
+            /// The ceiling of effect classes: `effects("http", "mail.*")`.
+            pub const effects: () = ();
+            /// The policies that it is held to: `policies = [READ_ONLY]`.
+            pub const policies: () = ();
+            /// When it is started by itself, a cron expression: `schedule = "0 9 * * MON-FRI"`.
+            pub const schedule: () = ();
+            /// In whose local time that is read: `time_zone = "Europe/Zurich"`.
+            pub const time_zone: () = ();
+            /// The name in logs, when it is not the function's: `name = "check-out"`.
+            pub const name: () = ();
+            use self::part as _;
+        }
+    }
+};
 /// Take the money, or ask again until somebody pays.
 #[allow(dead_code)]
 #[must_use = "a part call does nothing until `ctx.part` runs it"]

@@ -1,5 +1,19 @@
 //! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
 
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_projection {
+            /// The name, when it is not the type's: `name = "totals"`.
+            pub const name: () = ();
+            /// The version of the state: `version = 2`. A stored state of another is folded anew.
+            pub const version: () = ();
+            use self::version as _;
+        }
+    }
+};
 /// What was sold.
 impl Totals {
     fn placed(&mut self, event: &OrderPlaced) {

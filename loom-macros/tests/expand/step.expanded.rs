@@ -1,5 +1,43 @@
 //! An expansion, written by the tests of the macros. Not compiled, and not to be edited.
 
+#[allow(unexpected_cfgs)]
+const _: () = {
+    #[cfg(rust_analyzer)]
+    {
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_step {
+            /// No effect at all: nothing need be durable before it starts.
+            pub const pure: () = ();
+            /// Reads the outside world, changes nothing: delivered as `pure` is.
+            pub const reads: () = ();
+            /// Never run twice; a crash in the middle waits for a verdict.
+            pub const at_most_once: () = ();
+            /// How failures that may pass are retried: `retry`, `retry(attempts = 3, initial = "100ms")`.
+            pub const retry: () = ();
+            /// The longest that one attempt may take: `timeout = "10s"`.
+            pub const timeout: () = ();
+            /// The longest that one attempt may be silent: `heartbeat = "5s"`.
+            pub const heartbeat: () = ();
+            /// The classes of what it touches: `effects("http", "payments.write")`.
+            pub const effects: () = ();
+            /// The name in logs, when it is not the function's: `name = "reserve-stock"`.
+            pub const name: () = ();
+            use self::{retry as _, timeout as _, effects as _};
+        }
+        #[allow(non_upper_case_globals, unused_imports)]
+        mod __loom_step_retry {
+            /// How many attempts there are at most: `attempts = 3`.
+            pub const attempts: () = ();
+            /// The pause after the first attempt: `initial = "100ms"`.
+            pub const initial: () = ();
+            /// The longest pause: `max = "60s"`.
+            pub const max: () = ();
+            /// By how much each pause is longer than the one before: `factor = 2`.
+            pub const factor: () = ();
+            use self::{attempts as _, initial as _};
+        }
+    }
+};
 /// Reserve stock for an order.
 #[allow(dead_code)]
 #[must_use = "a step call does nothing until `ctx.run` runs it"]
