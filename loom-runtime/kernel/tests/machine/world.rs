@@ -42,7 +42,7 @@ pub(crate) fn end_of_child(flow: &str, frame: &str) -> Outcome {
 
 /// Some messages cannot be read.
 pub(crate) fn readable(body: &Payload) -> Result<(), String> {
-    if body.decode::<u64>().unwrap() % 5 == 0 { Err("it ends in 0 or 5".into()) } else { Ok(()) }
+    if body.decode::<u64>().unwrap().is_multiple_of(5) { Err("it ends in 0 or 5".into()) } else { Ok(()) }
 }
 
 /// A frame of one run.
