@@ -492,6 +492,8 @@ impl World {
             }
             if play.in_flight.is_some() {
                 self.write(play);
+                // Refused, it has not let go: then it hands back what is left.
+                play.offer(Input::HandBack);
             } else if !more {
                 break;
             }
