@@ -108,6 +108,10 @@ impl Machine {
                 self.cancel(reason, by);
                 Offered::Accepted
             }
+            Input::HandBack => {
+                self.held = true; // also if it does not let go after all
+                Offered::Ignored("the owner lets go")
+            }
             Input::Ended { frame, attempt, end } => self.left(&frame, attempt, &end),
             Input::Message { message, item } if ends => {
                 // Dead-lettered with the end, if the end does not know of it yet; else the store refuses the end.

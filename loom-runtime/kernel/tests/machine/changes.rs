@@ -112,7 +112,7 @@ fn a_fork_in_the_middle_of_a_pass_comes_to_the_same_choice() {
             let frame = if cx.changed(&id("c"), here()) { "new-tax-step" } else { "tax" };
             did(&cx, frame).await;
         };
-        futures_util::future::join(work, audit).await.1;
+        futures_util::future::join(work, audit).await;
         ok(())
     });
     let other = crate::flow(|cx| async move {

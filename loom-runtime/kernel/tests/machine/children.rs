@@ -237,7 +237,8 @@ fn b70_the_end_of_a_parent_tells_open_children_its_own_parent_and_watchers() {
 #[test]
 fn what_a_parent_is_told_is_how_it_ended() {
     type End = fn(&mut Play);
-    let ends: [(End, fn(&Outcome) -> bool); 3] = [
+    type Check = fn(&Outcome) -> bool;
+    let ends: [(End, Check); 3] = [
         (|play| play.done("work", json!(true)), |o| matches!(o, Outcome::Completed(_))),
         (|play| play.done("work", json!(false)), |o| matches!(o, Outcome::Failed(_))),
         (

@@ -338,3 +338,21 @@ fn timers_that_are_due_together_fire_in_order_one_delivery_each() {
     assert_eq!(play.output(), json!([["early", 60], ["mid", 60], ["late", 60]]));
     replays(&play, &flow);
 }
+
+#[test]
+fn an_owner_that_hands_back_while_its_suspension_is_refused_starts_nothing() {
+    let mut play = Play::start(&flow(|cx| async move {
+        gate(&cx, "ask", None).await;
+        ok(told(step(&cx, "after", json!(0)).await))
+    }));
+    play.offer(Input::Suspend);
+    play.commands();
+    play.offer(Input::HandBack);
+    play.refuse();
+    play.answer("ask", json!(true), 1);
+    play.pump();
+    assert!(play.invoked.is_empty());
+    assert_eq!(play.offer(Input::HandBack), Offered::Accepted);
+    play.pump();
+    assert!(play.invoked.is_empty() && !play.machine.lags());
+}

@@ -1,10 +1,14 @@
 //! B104: logs that a released version wrote, which every later build must decode, fold and replay.
 //! Not for updating: a log under `golden/` is never written again once its version is out. `BLESS=1` writes those
-//! that are missing; a new version gets a folder of its own.
+//! that are missing; a new version gets a folder of its own. `0.1.0-pre` holds what was written before the first
+//! release, and is written differently since.
 
 use std::path::PathBuf;
 
-use kernel::{Delivery, Envelope, Event, Kind, Record, RetryClass, State, machine::AttemptEnd};
+use kernel::{
+    Delivery, Envelope, Event, Kind, OnClose, Record, Reply, RetryClass, State,
+    machine::{AttemptEnd, Input, Settled},
+};
 use serde_json::{Value, json};
 
 use crate::*;
@@ -99,6 +103,86 @@ fn goldens() -> Vec<Golden> {
             play.pump();
             play.log
         }),
+        ("messages-and-an-update", talking(), |flow| {
+            let mut play = Play::start(flow);
+            play.message("orders", json!("unreadable"), 1);
+            let (topic, body, by) = ("orders".into(), payload(json!({"sku": "tea"})), "ann".into());
+            let message = kernel::Message { topic, body, by, reply_to: Some("update-7".into()) };
+            play.offer(Input::Message { message, item: 2 });
+            play.message("orders", json!({"sku": "late"}), 3);
+            play.pump();
+            play.output();
+            play.log
+        }),
+        ("children-and-a-watcher", parenting(), |flow| {
+            let mut play = Play::resume(&started_by("boss", "call#1"), flow);
+            play.offer(Input::Watch {
+                by: kernel::Parent { execution: "watcher".parse().unwrap(), frame: id("w") },
+                item: 1,
+            });
+            play.child_done("pack", json!({"boxes": 2}), 2);
+            let outcome = kernel::Outcome::Failed(failed("Lost"));
+            play.offer(Input::ChildSettled {
+                frame: id("ship"),
+                child: play.child_of("ship"),
+                outcome,
+                item: 3,
+            });
+            play.flush();
+            let mut play = Play::resume(&play.log, flow);
+            let outcome = kernel::Outcome::Cancelled { reason: "closed".into(), by: "ann".into() };
+            play.offer(Input::ChildSettled {
+                frame: id("bill"),
+                child: play.child_of("bill"),
+                outcome,
+                item: 4,
+            });
+            play.wait(60);
+            play.child_done("remind", json!("too late"), 5);
+            play.flush();
+            play.done("close", json!(1));
+            play.output();
+            play.log
+        }),
+        ("cancelled-and-tidied-up", heeding(), |flow| {
+            let mut play = Play::start(flow);
+            play.cancel(1);
+            play.pump();
+            play.done("tidy", json!(1));
+            assert_eq!(play.closed, Some(kernel::Status::Cancelled));
+            play.log
+        }),
+        ("runs-of-changed-code", rolling(), |flow| {
+            let mut play = Play::start(flow);
+            for run in 0..3 {
+                assert_eq!(play.state().run, run);
+                play.done("work", json!(run));
+            }
+            play.output();
+            play.log
+        }),
+        ("a-branch", branching(), |flow| {
+            let mut play = Play::start(flow);
+            play.flush();
+            let from =
+                kernel::ForkPoint { execution: "origin".parse().unwrap(), events: play.log.len() as u64 };
+            let children = [(id("ship"), "branch:ship".parse().unwrap())].into();
+            let (frame, reason) = (id("work"), "forked".into());
+            let then = [
+                Event::ExecutionForked(kernel::Forked { from, children }),
+                Event::EffectIndoubt(kernel::InDoubt { frame, attempt: 1, reason }),
+            ];
+            for event in then {
+                play.log.push(envelope(play.log.len() as u64, kernel::Timestamp::EPOCH, event));
+            }
+            let mut play = Play::resume(&play.log, flow);
+            play.verdict("work", kernel::machine::Verdict::Again, 1);
+            play.child_done("ship", json!("shipped"), 2);
+            play.pump();
+            play.done("work", json!("worked"));
+            play.output();
+            play.log
+        }),
         ("parked-by-a-divergence", charging(), |flow| {
             let mut play = Play::start(&racing());
             play.flush();
@@ -131,6 +215,65 @@ fn racing() -> Flow {
         let won = race(step_of(&cx, "charge", Delivery::AtMostOnce, 1), gate(&cx, "ask", Some(5))).await;
         step(&cx, "after", won.map_or_else(told, told)).await;
         ok("moved on")
+    })
+}
+
+fn talking() -> Flow {
+    fn is_object(body: &kernel::Payload) -> Result<(), String> {
+        body.decode::<serde_json::Map<String, Value>>().map(drop).map_err(|_| "expected an object".into())
+    }
+    flow(|cx| async move {
+        let Settled::Received(order) = receive_checked(&cx, "order", "orders", is_object).await else {
+            panic!()
+        };
+        cx.send(&id("tell"), here(), "warehouse".parse().unwrap(), "news", order.body.clone());
+        cx.reply(&id("reply"), here(), order.reply_to.unwrap(), Reply::Accepted(order.body));
+        cx.reply(&id("reply"), here(), "update-8".into(), Reply::Rejected("closed".into()));
+        ok("told")
+    })
+}
+
+fn parenting() -> Flow {
+    flow(|cx| async move {
+        let all = ["pack", "ship", "bill"].map(|frame| child(&cx, frame, OnClose::Cancel));
+        let ended: Vec<_> = futures_util::future::join_all(all).await.into_iter().map(told).collect();
+        let _ = race(child(&cx, "remind", OnClose::Abandon), sleep(&cx, "patience", 60)).await;
+        step(&cx, "close", json!(ended)).await;
+        ok(ended)
+    })
+}
+
+fn heeding() -> Flow {
+    flow(|cx| async move {
+        match race(gate(&cx, "ask", None), cx.cancellation(here())).await {
+            Ok(answer) => ok(told(answer)),
+            Err(_) => ok(told(step(&cx, "tidy", json!(cx.cancelled().unwrap().reason)).await)),
+        }
+    })
+}
+
+fn rolling() -> Flow {
+    std::sync::Arc::new(|cx, input| {
+        Box::pin(async move {
+            let run: u64 = input.decode().unwrap_or(0);
+            let changed = cx.changed(&id("new-tax"), here());
+            let drawn = cx.entropy(&id("uuid"));
+            step(&cx, "work", json!([run, changed, drawn])).await;
+            if run == 2 {
+                return ok(run);
+            }
+            cx.continue_as_new(payload(json!(run + 1)));
+            std::future::pending().await
+        })
+    })
+}
+
+fn branching() -> Flow {
+    flow(|cx| async move {
+        let (work, ship) =
+            futures_util::future::join(step(&cx, "work", json!(0)), child(&cx, "ship", OnClose::Cancel))
+                .await;
+        ok([told(work), told(ship)])
     })
 }
 

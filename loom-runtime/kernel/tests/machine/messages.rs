@@ -22,8 +22,11 @@ fn taking(times: u32) -> Flow {
     })
 }
 
-/// What became of the messages of a log: what frames took, and what nobody did.
-fn mail(log: &[kernel::Envelope]) -> (Vec<(String, Value)>, Vec<(Value, String)>) {
+/// Frames and what they took; what nobody took, and why.
+type Mail = (Vec<(String, Value)>, Vec<(Value, String)>);
+
+/// What became of the messages of a log.
+fn mail(log: &[kernel::Envelope]) -> Mail {
     let (mut taken, mut dead) = (Vec::new(), Vec::new());
     for envelope in log {
         match &envelope.event {
@@ -204,7 +207,8 @@ fn a_panic_while_a_message_is_read_parks_and_leaves_it_in_the_inbox() {
 
 #[test]
 fn what_nobody_took_is_dead_lettered_with_every_end() {
-    let endings: [(&str, fn(&mut Play)); 3] = [
+    type End = fn(&mut Play);
+    let endings: [(&str, End); 3] = [
         ("returns", |play| play.done("work#0", json!(0))),
         ("is cancelled", |play| {
             play.cancel(9);

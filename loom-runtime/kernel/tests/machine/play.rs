@@ -29,6 +29,8 @@ pub(crate) struct Play {
     pub(crate) running: Vec<Invoke>,
     /// Everything that was handed out, and how long the durable log was then.
     pub(crate) invoked: Vec<(Invoke, u64)>,
+    /// The run of each of those, by its first event.
+    pub(crate) bases: Vec<u64>,
     pub(crate) revoked: Vec<(String, u32)>,
     /// Revoked attempts go on until the test ends them.
     pub(crate) unheeding: bool,
@@ -107,6 +109,7 @@ impl Play {
             invoked,
             revoked,
             unheeding: false,
+            bases: Vec::new(),
             children,
             batches,
             in_flight: None,
@@ -158,6 +161,7 @@ impl Play {
             }
             Command::Invoke(invoke) => {
                 self.invoked.push((invoke.clone(), self.log.len() as u64));
+                self.bases.push(self.machine.state().base);
                 self.running.push(invoke);
             }
             Command::Revoke { frame, attempt } => {

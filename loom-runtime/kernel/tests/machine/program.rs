@@ -17,7 +17,7 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 use kernel::{
-    Delivery, Digest, FrameId, Timestamp,
+    Delivery, Digest, FrameId, OnClose, Outcome, Timestamp,
     machine::{Cx, Op, Request, Settled},
 };
 use proptest::prelude::*;
@@ -32,6 +32,19 @@ pub(crate) enum Node {
     Timer(u64),
     Until(i64),
     Gate(Option<u64>),
+    /// Takes a message.
+    Receive(&'static str),
+    Send,
+    /// A child, by what becomes of it: see [`crate::world::end_of_child`].
+    Child(&'static str, OnClose),
+    /// A child that nobody waits for.
+    Spawn,
+    /// A step that goes on when it is dropped.
+    Detached,
+    /// Follows changed code.
+    Changed,
+    /// Tidies up when it is cancelled.
+    Heed(Box<Node>),
     Decide,
     Emit,
     /// Reads the clock and entropy.
@@ -58,6 +71,14 @@ pub(crate) enum How {
     Nested,
 }
 
+/// A flow of some runs: what each does, and what it leaves open when it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) runs: u64,
+    pub(crate) leaves: Vec<Node>,
+    pub(crate) node: Node,
+}
+
 /// What the flow saw, in order.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
@@ -70,16 +91,36 @@ fn mix(a: u64, b: impl std::fmt::Debug) -> u64 {
 }
 
 /// The flow that a program is.
-pub(crate) fn flow_of(program: &Node, trace: &Trace) -> Flow {
+pub(crate) fn flow_of(program: &Program, trace: &Trace) -> Flow {
     let (program, trace) = (program.clone(), trace.clone());
-    flow(move |cx| {
+    Arc::new(move |cx: Cx, input| {
         trace.lock().unwrap().clear();
-        let interpreter = Interpreter { cx, trace: trace.clone() };
-        let ran = interpreter.run(program.clone(), "r".into(), 0);
-        async move {
-            let (value, seen) = ran.await;
-            ok(json!({"value": value, "seen": seen}))
-        }
+        let (run, before, seen): (u64, u64, u64) = input.decode().unwrap_or_default();
+        let interpreter = Interpreter { cx: cx.clone(), trace: trace.clone() };
+        let last = run + 1 >= program.runs;
+        let leaves = if last { Vec::new() } else { program.leaves.clone() };
+        let left =
+            leaves.into_iter().enumerate().map(|(i, node)| interpreter.run(node, format!("l{i}"), seen));
+        let mut left: Vec<_> = left.map(FutureExt::fuse).collect();
+        let ran = interpreter.run(program.node.clone(), "r".into(), seen);
+        Box::pin(async move {
+            let mut ran = ran;
+            let (value, seen) = std::future::poll_fn(|task| {
+                for node in &mut left {
+                    let _ = node.poll_unpin(task);
+                }
+                ran.as_mut().poll(task)
+            })
+            .await;
+            let value = mix(before, value);
+            if last {
+                return ok(json!({"value": value, "seen": seen}));
+            }
+            cx.continue_as_new(payload(json!([run + 1, value, seen])));
+            std::future::pending::<()>().await;
+            drop(left); // none of it before the run is over
+            unreachable!("a run that is over")
+        })
     })
 }
 
@@ -105,10 +146,11 @@ impl Interpreter {
 
     /// A step's input is what was seen; its outcome is seen, and only the value of one that cannot fail counts.
     async fn step(&self, kind: &str, delivery: Delivery, path: &str, seen: u64, memo: bool) -> (u64, u64) {
+        let detached = kind == "detached";
         let (step, input) = (kind.to_owned(), payload(json!(seen)));
         // More attempts than any schedule has crashes: those count too.
         let retry = if kind == "broken" { retries(2) } else { retries(1000) };
-        let op = Op::Step { step, input, delivery, retry, timeout: None, refuse: None, detached: false };
+        let op = Op::Step { step, input, delivery, retry, timeout: None, refuse: None, detached };
         let settled = self.settled(op, path, memo).await;
         let sure = delivery != Delivery::AtMostOnce && !matches!(kind, "broken" | "refused");
         if sure {
@@ -137,6 +179,46 @@ impl Interpreter {
                 let timeout = timeout.map(std::time::Duration::from_secs);
                 let op = Op::Gate { gate: "gate".into(), schema: payload(json!(true)), timeout };
                 (3, mix(seen, self.settled(op, &path, false).await))
+            }
+            Node::Receive(topic) => {
+                let op = Op::Receive { topic: topic.into(), check: crate::world::readable };
+                (13, mix(seen, self.settled(op, &path, false).await))
+            }
+            Node::Send => {
+                cx.send(&site, here(), "other".parse().unwrap(), "news", payload(json!(seen)));
+                (5, seen)
+            }
+            Node::Child(flow, on_close) => {
+                let (flow, input) = (flow.to_owned(), payload(json!(seen)));
+                let expected = crate::world::end_of_child(&flow, &path);
+                let op = Op::Child { flow, input, child: None, on_close, refuse: None };
+                let settled = self.settled(op, &path, false).await;
+                let is_it = match (&expected, &settled) {
+                    (Outcome::Completed(a), Settled::Completed(b)) => a == b,
+                    (Outcome::Failed(a), Settled::Failed(b)) => a == b,
+                    _ => false,
+                };
+                assert!(is_it, "{settled:?}, not {expected:?}");
+                (mix(14, path), mix(seen, settled))
+            }
+            Node::Spawn => {
+                drop_begun(child(cx, &path, OnClose::Abandon)).await;
+                (15, seen)
+            }
+            Node::Detached => self.step("detached", Delivery::AtLeastOnce, &path, seen, false).await,
+            Node::Changed => {
+                let changed = cx.changed(&site, here());
+                assert!(changed, "there has never been other code");
+                self.step("ok", Delivery::AtLeastOnce, &path, seen, false).await
+            }
+            Node::Heed(node) => {
+                let listens = cx.cancellation(here());
+                match race(self.run(*node, format!("{path}.n"), seen), listens).await {
+                    Ok((value, seen)) => (mix(16, value), seen),
+                    Err(_) => {
+                        self.step("ok", Delivery::AtLeastOnce, &format!("{path}.tidy"), seen, false).await
+                    }
+                }
             }
             Node::Decide => {
                 // Another choice on every run: only the recorded one may be seen again.
@@ -269,14 +351,21 @@ impl Interpreter {
     }
 }
 
-pub(crate) fn any_program() -> impl Strategy<Value = Node> {
+pub(crate) fn any_program() -> impl Strategy<Value = Program> {
     let delivery = prop_oneof![Just(Delivery::Pure), Just(Delivery::AtLeastOnce), Just(Delivery::AtMostOnce)];
+    let on_close = prop_oneof![Just(OnClose::Cancel), Just(OnClose::Abandon)];
     let kind = prop_oneof![4 => Just("ok"), 2 => Just("flaky"), 1 => Just("broken"), 1 => Just("refused")];
     let leaf = prop_oneof![
         6 => (kind, delivery).prop_map(|(kind, delivery)| Node::Step(kind, delivery)),
         1 => (0..20_u64).prop_map(Node::Timer),
         1 => (0..40_i64).prop_map(Node::Until),
         2 => proptest::option::of(1..30_u64).prop_map(Node::Gate),
+        2 => prop_oneof![Just("t"), Just("u")].prop_map(Node::Receive),
+        1 => Just(Node::Send),
+        2 => (prop_oneof![3 => Just("ok"), 1 => Just("broken")], on_close).prop_map(|(flow, on_close)| Node::Child(flow, on_close)),
+        1 => Just(Node::Spawn),
+        1 => Just(Node::Detached),
+        1 => Just(Node::Changed),
         1 => Just(Node::Decide),
         1 => Just(Node::Emit),
         2 => Just(Node::Read),
@@ -290,6 +379,7 @@ pub(crate) fn any_program() -> impl Strategy<Value = Node> {
             3 => (how, prop::collection::vec(node.clone(), 2..4)).prop_map(|(how, nodes)| Node::Join(how, nodes)),
             1 => (1..4_u8, boxed()).prop_map(|(times, node)| Node::Loop(times, node)),
             2 => (boxed(), boxed()).prop_map(|(a, b)| Node::Race(a, b)),
+            1 => boxed().prop_map(Node::Heed),
             1 => (boxed(), boxed()).prop_map(|(a, b)| Node::Oneshot(a, b)),
             1 => (1..3_u8, boxed(), boxed()).prop_map(|(items, a, b)| Node::Stream(items, a, b)),
         ]
@@ -297,8 +387,14 @@ pub(crate) fn any_program() -> impl Strategy<Value = Node> {
     let how = prop_oneof![Just(How::All), Just(How::Unordered), Just(How::Shared), Just(How::Nested)];
     let program = prop_oneof![
         1 => prop::collection::vec(node.clone(), 1..5).prop_map(Node::Seq),
-        2 => (how, prop::collection::vec(node, 2..7)).prop_map(|(how, nodes)| Node::Join(how, nodes)),
+        2 => (how, prop::collection::vec(node.clone(), 2..7)).prop_map(|(how, nodes)| Node::Join(how, nodes)),
     ];
     // A step at the end: its input holds all that was seen before.
-    program.prop_map(|node| Node::Seq(vec![node, Node::Step("ok", Delivery::AtLeastOnce)]))
+    let program = program.prop_map(|node| Node::Seq(vec![node, Node::Step("ok", Delivery::AtLeastOnce)]));
+    let leaves = prop::collection::vec(node, 0..3);
+    (prop_oneof![3 => Just(1_u64), 2 => 2..4_u64], leaves, program).prop_map(|(runs, leaves, node)| Program {
+        runs,
+        leaves,
+        node,
+    })
 }

@@ -7,8 +7,8 @@ use kernel::{Event, State, Status};
 use proptest::{prelude::*, strategy::ValueTree};
 
 use crate::{
-    program::{Node, Trace, any_program, flow_of},
-    world::World,
+    program::{Program, Trace, any_program, flow_of},
+    world::{World, in_run},
     *,
 };
 
@@ -27,7 +27,7 @@ fn value(log: &[kernel::Envelope]) -> serde_json::Value {
 }
 
 /// Runs a program to its end under one schedule.
-fn history(program: &Node, seed: u64, crash_odds: Option<usize>) -> (World, Flow, Trace) {
+fn history(program: &Program, seed: u64, crash_odds: Option<usize>) -> (World, Flow, Trace) {
     let trace = Trace::default();
     let flow = flow_of(program, &trace);
     let mut world = World::new(&flow, seed);
@@ -48,14 +48,16 @@ fn is_last_attempt(frame: &kernel::Frame) -> bool {
 fn assert_bodies(world: &World) {
     let mut allowed: BTreeMap<String, u32> = BTreeMap::new();
     let mut at_most_once = Vec::new();
+    let mut run = 0;
     for event in &world.log {
         match &event.event {
+            Event::ContinuedAsNew(e) => run = e.run,
             Event::StepStarted(e) if e.attempt == 1 && e.delivery == kernel::Delivery::AtMostOnce => {
-                at_most_once.push(e.frame.to_string());
+                at_most_once.push(in_run(run, &e.frame));
             }
             // Its outcome is known, and the policy asks for another attempt.
             Event::StepFailed(e) if e.retry_at.is_some() => {
-                *allowed.entry(e.frame.to_string()).or_default() += 1
+                *allowed.entry(in_run(run, &e.frame)).or_default() += 1
             }
             _ => {}
         }
@@ -80,6 +82,12 @@ proptest! {
         for cut in 1..=world.log.len() {
             let prefix = &world.log[..cut];
             let folded = State::of(prefix).unwrap();
+            // The last run alone says as much as the whole.
+            let run = &prefix[usize::try_from(folded.base).unwrap()..];
+            prop_assert_eq!(&State::of(run).unwrap(), &folded);
+            let alone = Play::reading(run, &flow, 1_000, CODE);
+            prop_assert_eq!(alone.state(), &folded);
+            prop_assert_eq!(alone.machine.fault(), None);
             let mut play = Play::reading(prefix, &flow, 1_000, CODE);
             prop_assert_eq!(play.state(), &folded);
             if cut == world.log.len() {
@@ -99,7 +107,8 @@ proptest! {
             prop_assert_eq!(continued.run(), Status::Completed);
             prop_assert_eq!(value(&continued.log), end.clone());
             for (frame, _) in folded.frames.iter().filter(|(_, f)| f.settled.is_some()) {
-                prop_assert!(!continued.bodies.contains_key(frame.as_str()), "`{}` ran again", frame);
+                let ran = continued.bodies.contains_key(&in_run(folded.run, frame));
+                prop_assert!(!ran, "`{}` ran again", frame);
             }
         }
     }
@@ -173,8 +182,9 @@ proptest! {
     fn b49_early_answers_are_kept(program in any_program(), seed: u64) {
         let (calm, flow, _) = history(&program, seed, None);
         let mut world = World::new(&flow, !seed);
-        for event in calm.log.iter().filter(|e| e.event.kind() == Kind::GateOpened) {
-            world.answer(event.event.frame().unwrap().as_str());
+        let first_run = calm.log.iter().take_while(|e| e.event.kind() != Kind::ContinuedAsNew);
+        for event in first_run.filter(|e| e.event.kind() == Kind::GateOpened) {
+            world.answer(0, event.event.frame().unwrap().as_str());
         }
         world.crash_odds = Some(20);
         prop_assert_eq!(world.run(), Status::Completed);
@@ -190,9 +200,12 @@ fn random_histories_reach_every_kind_of_event() {
     let mut lengths = Vec::new();
     for seed in 0..200 {
         let program = any_program().new_tree(&mut runner).unwrap().current();
-        let (world, ..) = history(&program, seed, Some(20));
+        let (world, flow, _) = history(&program, seed, Some(20));
         lengths.push(world.log.len());
-        for event in &world.log {
+        let mut cancelled = World::new(&flow, seed);
+        cancelled.cancel_at = Some(world.points / 2);
+        cancelled.run();
+        for event in world.log.iter().chain(&cancelled.log) {
             *kinds.entry(event.event.kind()).or_default() += 1;
         }
     }
@@ -212,6 +225,17 @@ fn random_histories_reach_every_kind_of_event() {
         Kind::GateExpired,
         Kind::EffectIndoubt,
         Kind::Domain,
+        Kind::MessageAwaited,
+        Kind::MessageReceived,
+        Kind::MessageDeadLettered,
+        Kind::MessageSent,
+        Kind::ChildStarted,
+        Kind::ChildSettled,
+        Kind::OutcomeDiscarded,
+        Kind::CancelRequested,
+        Kind::ExecutionCancelled,
+        Kind::ChangeMarked,
+        Kind::ContinuedAsNew,
     ] {
         assert!(kinds.get(&kind).copied().unwrap_or(0) > 10, "{}: {kinds:?}", kind.name());
     }

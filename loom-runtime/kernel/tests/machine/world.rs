@@ -7,7 +7,9 @@ use std::{
 };
 
 use kernel::{
-    Delivery, Envelope, Event, Fault, FrameKind, FrameStatus, Payload, RetryClass, State, Status, Timestamp,
+    Batch, DeadLetter, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, FrameStatus,
+    Message, MessageReceived, OnClose, Outcome, Payload, RetryClass, StartChild, State, Status, Timestamp,
+    Told,
     machine::{AttemptEnd, Input, Invoke, Offered, Verdict},
 };
 use serde_json::json;
@@ -28,6 +30,24 @@ pub(crate) fn attempt(invoke: &Invoke) -> AttemptEnd {
         }
         _ => AttemptEnd::Returned(result(invoke.frame.as_str())),
     }
+}
+
+/// How a child ends, by its flow and its frame.
+pub(crate) fn end_of_child(flow: &str, frame: &str) -> Outcome {
+    match flow {
+        "broken" => Outcome::Failed(failed(flow)),
+        _ => Outcome::Completed(result(frame)),
+    }
+}
+
+/// Some messages cannot be read.
+pub(crate) fn readable(body: &Payload) -> Result<(), String> {
+    if body.decode::<u64>().unwrap().is_multiple_of(5) { Err("it ends in 0 or 5".into()) } else { Ok(()) }
+}
+
+/// A frame of one run.
+pub(crate) fn in_run(run: u64, frame: &FrameId) -> String {
+    format!("{run}: {frame}")
 }
 
 /// Never the same twice within the process.
@@ -63,11 +83,23 @@ pub(crate) struct World {
     owners: u64,
     inbox: BTreeMap<u64, Input>,
     posted: u64,
+    /// Items that the owner left in the inbox, because it was about to let go.
+    returned: BTreeSet<u64>,
+    /// The last item that it was told of before it made its last batch.
+    seen: u64,
+    /// How long the log was at first.
+    from: u64,
+    messages: u64,
+    /// Children that were started, and those that run.
+    born: BTreeSet<ExecutionId>,
+    children: BTreeMap<ExecutionId, StartChild>,
+    /// Keys of what others were told.
+    told: BTreeSet<(ExecutionId, String)>,
     /// Gates that somebody has answered: each once.
-    answered: BTreeSet<String>,
-    /// Verdicts `Again`, by frame.
+    answered: BTreeSet<(u64, String)>,
+    /// Verdicts `Again`, by run and frame.
     pub(crate) again: BTreeMap<String, u32>,
-    /// Bodies that ran, by frame.
+    /// Bodies that ran, by run and frame.
     pub(crate) bodies: BTreeMap<String, u32>,
     /// The pending set at every moment at which the log was complete.
     pub(crate) quiet: BTreeMap<u64, BTreeSet<String>>,
@@ -93,7 +125,15 @@ impl World {
     pub(crate) fn over(log: Vec<Envelope>, flow: &Flow, seed: u64) -> Self {
         let now = log.last().unwrap().at;
         let (inbox, answered, again, bodies, quiet) = Default::default();
+        let (returned, born, children, told) = Default::default();
         Self {
+            returned,
+            seen: 0,
+            from: log.len() as u64,
+            messages: 0,
+            born,
+            children,
+            told,
             owners: log.len() as u64,
             log,
             flow: flow.clone(),
@@ -121,7 +161,10 @@ impl World {
             match status {
                 Status::Suspended => self.wake(),
                 Status::Parked => self.give_verdict(),
-                ended => return ended,
+                ended => {
+                    self.assert_all_was_told();
+                    return ended;
+                }
             }
         }
         panic!("the execution does not end: {:#?}", told_log(&self.log));
@@ -132,24 +175,124 @@ impl World {
         let Event::ExecutionSuspended(suspended) = self.log.last().unwrap().event.clone() else {
             panic!("not suspended")
         };
-        if !self.inbox.is_empty() || self.choices.one_in(2) && self.post_answer() {
+        let state = State::of(&self.log).unwrap();
+        let topics: Vec<_> = suspended
+            .waiting
+            .iter()
+            .filter_map(|id| match &state.frames[id].kind {
+                FrameKind::Message { topic } => Some(topic.clone()),
+                _ => None,
+            })
+            .collect();
+        let wakes = |input: &Input| match input {
+            Input::Message { message, .. } => topics.contains(&message.topic),
+            Input::Answer { run, frame, .. } => *run == state.base && suspended.waiting.contains(frame),
+            _ => true,
+        };
+        if self.inbox.values().any(wakes) || self.choices.one_in(2) && self.post_answer() {
             return;
         }
-        match suspended.wake_at {
-            Some(at) => self.now = self.now.max(at),
-            None => assert!(self.post_answer(), "{suspended:?} waits for nothing"),
+        let mut can = vec![];
+        can.extend(suspended.wake_at.map(|_| 't'));
+        can.extend(topics.iter().map(|_| 'm'));
+        can.extend(self.children.keys().map(|_| 'k'));
+        match can.get(self.choices.below(can.len().max(1))) {
+            Some('t') => self.now = self.now.max(suspended.wake_at.unwrap()),
+            Some('m') => self.post_message(&topics[0].clone()),
+            Some('k') => self.end_a_child(),
+            _ => assert!(self.post_answer(), "{suspended:?} waits for nothing"),
+        }
+    }
+
+    fn post_message(&mut self, topic: &str) {
+        self.messages += 1;
+        let (topic, by) = (topic.to_owned(), "ann".to_owned());
+        self.post(|item| Input::Message {
+            message: Message { topic, body: payload(json!(item)), by, reply_to: None },
+            item,
+        });
+    }
+
+    /// A child begins, unless it has begun before.
+    fn begin_child(&mut self, play: &Play) {
+        let started = play.children.last().unwrap().clone();
+        let is_its = |e: &Envelope| matches!(&e.event, Event::ChildStarted(c) if c.child == started.child);
+        assert!(play.log.iter().any(is_its), "`{}` starts before that is durable", started.child);
+        let cancelled = self.told.contains(&(started.child.clone(), "cancel:parent".into()));
+        assert!(!cancelled, "`{}` starts after it was cancelled", started.child);
+        if self.born.insert(started.child.clone()) {
+            self.children.insert(started.child.clone(), started);
+        }
+    }
+
+    fn end_a_child(&mut self) {
+        let at = self.choices.below(self.children.len());
+        let child = self.children.keys().nth(at).unwrap().clone();
+        let outcome = {
+            let started = &self.children[&child];
+            end_of_child(&started.flow, started.parent.frame.as_str())
+        };
+        self.settle_child(&child, outcome);
+    }
+
+    fn settle_child(&mut self, child: &ExecutionId, outcome: Outcome) {
+        let Some(StartChild { child, parent, .. }) = self.children.remove(child) else { return };
+        self.post(|item| Input::ChildSettled { frame: parent.frame, child, outcome, item });
+    }
+
+    /// Nobody lets go of an execution whose inbox holds what they have not seen.
+    fn is_refused(&self, batch: &Batch) -> bool {
+        batch.closes && self.inbox.keys().any(|item| *item > self.seen && !batch.consumed.contains(item))
+    }
+
+    /// The store has a batch: what it took from the inbox is gone, and others are told.
+    fn is_durable(&mut self, batch: &Batch) {
+        for item in &batch.consumed {
+            assert!(self.inbox.remove(item).is_some(), "item {item} was consumed twice");
+        }
+        for post in &batch.posts {
+            assert!(self.told.insert((post.to.clone(), post.key.clone())), "{post:?} was told twice");
+            if let Told::Cancel { reason, by } = &post.told {
+                let (reason, by) = (reason.clone(), by.clone());
+                self.settle_child(&post.to, Outcome::Cancelled { reason, by });
+            }
+        }
+    }
+
+    /// Every message was taken or told of, in order; no child was forgotten, or goes on that should not.
+    fn assert_all_was_told(&self) {
+        let mut mail: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        let mut policies = BTreeMap::new();
+        for envelope in self.log.iter().filter(|e| e.sequence >= self.from) {
+            match &envelope.event {
+                Event::MessageReceived(MessageReceived { message, .. })
+                | Event::MessageDeadLettered(DeadLetter { message, .. }) => {
+                    mail.entry(&message.topic).or_default().push(message.body.decode().unwrap());
+                }
+                Event::ChildStarted(e) => drop(policies.insert(&e.child, e.on_close)),
+                _ => {}
+            }
+        }
+        assert!(mail.values().all(|items| items.is_sorted_by(|a, b| a < b)), "{mail:?}");
+        assert_eq!(mail.values().flatten().count() as u64, self.messages, "{mail:?}");
+        for (child, on_close) in policies {
+            match on_close {
+                OnClose::Abandon => assert!(self.born.contains(child), "`{child}` was never started"),
+                OnClose::Cancel => assert!(!self.children.contains_key(child), "`{child}` still runs"),
+            }
         }
     }
 
     fn give_verdict(&mut self) {
-        let report = State::of(&self.log).unwrap().parked.unwrap();
+        let state = State::of(&self.log).unwrap();
+        let report = state.parked.unwrap();
         assert_eq!(report.fault, Fault::InDoubt, "{report}\n{:#?}", told_log(&self.log));
         let frame = report.frame.unwrap();
         let verdict = match self.choices.below(3) {
             0 => Verdict::Done(result(frame.as_str())),
             1 => Verdict::GiveUp,
             _ => {
-                *self.again.entry(frame.to_string()).or_default() += 1;
+                *self.again.entry(in_run(state.run, &frame)).or_default() += 1;
                 Verdict::Again
             }
         };
@@ -163,22 +306,23 @@ impl World {
 
     /// Somebody answers an open gate, if there is one that nobody has answered.
     fn post_answer(&mut self) -> bool {
-        let frames = State::of(&self.log).unwrap().frames;
-        let open = frames.into_iter().find(|(id, f)| {
+        let state = State::of(&self.log).unwrap();
+        let (run, answered) = (state.base, &self.answered);
+        let open = state.frames.into_iter().find(|(id, f)| {
             let is_open = matches!(f.kind, FrameKind::Gate { .. }) && f.status == FrameStatus::Open;
-            is_open && !self.answered.contains(id.as_str())
+            is_open && !answered.contains(&(run, id.to_string()))
         });
         open.is_some_and(|(frame, _)| {
-            self.answer(frame.as_str());
+            self.answer(run, frame.as_str());
             true
         })
     }
 
     /// Somebody answers a gate, whether it is open yet or not.
-    pub(crate) fn answer(&mut self, frame: &str) {
-        if self.answered.insert(frame.to_owned()) {
+    pub(crate) fn answer(&mut self, run: u64, frame: &str) {
+        if self.answered.insert((run, frame.to_owned())) {
             let (frame, answer) = (id(frame), result(frame));
-            self.post(|item| Input::Answer { run: 0, frame, answer, by: "ann".into(), item });
+            self.post(|item| Input::Answer { run, frame, answer, by: "ann".into(), item });
         }
     }
 
@@ -204,9 +348,13 @@ impl World {
         play.live();
         let closed = self.drive(&mut play);
         let died = closed.is_none() && play.closed.is_none();
-        if died && play.in_flight.is_some() && self.choices.one_in(2) {
-            let batch = play.in_flight.take().unwrap(); // the store had it already
-            self.inbox.retain(|item, _| !batch.consumed.contains(item));
+        if died
+            && let Some(batch) = play.in_flight.take()
+            && !self.is_refused(&batch)
+            && self.choices.one_in(2)
+        {
+            // The store had it already.
+            self.is_durable(&batch);
             play.log.extend(batch.events);
         }
         self.now = play.now;
@@ -216,8 +364,9 @@ impl World {
     }
 
     fn drive(&mut self, play: &mut Play) -> Option<Status> {
+        self.returned.clear();
         let mut offered = 0;
-        let mut seen = 0;
+        self.seen = 0;
         loop {
             // Not always all of them: a driver may hear of something before it has done all it was told.
             while !self.choices.one_in(6) {
@@ -225,14 +374,18 @@ impl World {
                     return None;
                 }
                 let (invoked, batches) = (play.invoked.len(), play.batches.len());
+                let children = play.children.len();
                 if !play.command() {
                     break;
                 }
                 if play.invoked.len() > invoked {
                     self.check_invoke(play);
                 }
+                if play.children.len() > children {
+                    self.begin_child(play);
+                }
                 if play.batches.len() > batches {
-                    seen = offered;
+                    self.seen = offered;
                 }
             }
             if play.closed.is_some() {
@@ -244,16 +397,17 @@ impl World {
             if !play.machine.lags() && !play.machine.state().status.is_terminal() {
                 self.quiet.insert(play.state().next, play.pending());
             }
-            if self.hand_backs && self.choices.one_in(30) {
-                self.hand_back(play);
+            let all_read = self.inbox.keys().all(|item| *item <= offered);
+            if self.hand_backs && all_read && self.choices.one_in(30) {
+                self.hand_back(play, offered);
                 return play.closed;
             }
-            self.happen(play, &mut offered, seen);
+            self.happen(play, &mut offered);
         }
     }
 
     /// One thing happens, out of those that can.
-    fn happen(&mut self, play: &mut Play, offered: &mut u64, seen: u64) {
+    fn happen(&mut self, play: &mut Play, offered: &mut u64) {
         let unread = self.inbox.keys().find(|item| **item > *offered).copied();
         let due = play.machine.next_due().filter(|due| *due <= play.now);
         let mut can = vec![];
@@ -261,11 +415,20 @@ impl World {
         can.extend(play.running.iter().map(|_| 'e'));
         can.extend(unread.map(|_| 'i'));
         can.extend(due.map(|_| 't'));
+        can.extend(self.children.keys().map(|_| 'k'));
         if can.is_empty() || self.choices.one_in(8) {
-            can = vec!['s', 'f', 'a', 'c'];
+            can = vec!['s', 'f', 'a', 'c', 'm'];
         }
         match can[self.choices.below(can.len())] {
-            'w' => self.write(play, seen),
+            'w' => self.write(play),
+            'k' => self.end_a_child(),
+            'm' => {
+                // A store takes none for what has ended.
+                if self.messages < 10 && !State::of(&play.log).unwrap().status.is_terminal() {
+                    let topic = ["t", "u", "nobody"][self.choices.below(3)];
+                    self.post_message(topic);
+                }
+            }
             'e' => {
                 let invoke = &play.running[self.choices.below(play.running.len())];
                 let (frame, end) = (invoke.frame.to_string(), attempt(invoke));
@@ -274,7 +437,7 @@ impl World {
             }
             'i' => {
                 *offered = unread.unwrap();
-                play.offer(self.inbox[offered].clone());
+                self.offer(play, *offered);
             }
             't' => {
                 play.offer(Input::Tick);
@@ -294,26 +457,45 @@ impl World {
         }
     }
 
+    fn offer(&mut self, play: &mut Play, item: u64) {
+        if play.offer(self.inbox[&item].clone()) == Offered::Ignored("the owner lets go") {
+            self.returned.insert(item);
+        }
+    }
+
     /// The batch in flight becomes durable, or is refused because the inbox has moved.
-    fn write(&mut self, play: &mut Play, seen: u64) {
-        let batch = play.in_flight.as_ref().unwrap();
-        if batch.closes && self.inbox.keys().any(|i| *i > seen && !batch.consumed.contains(i)) {
+    fn write(&mut self, play: &mut Play) {
+        let batch = play.in_flight.clone().unwrap();
+        if self.is_refused(&batch) {
             play.refuse();
+            // What the owner has left there comes again.
+            let returned = std::mem::take(&mut self.returned);
+            returned.into_iter().for_each(|item| self.offer(play, item));
             return;
         }
-        for item in &batch.consumed {
-            assert!(self.inbox.remove(item).is_some(), "item {item} was consumed twice");
-        }
+        self.is_durable(&batch);
         play.write();
     }
 
     /// The owner goes in good order: what has not ended by now is left to the next one.
-    fn hand_back(&mut self, play: &mut Play) {
+    fn hand_back(&mut self, play: &mut Play, offered: u64) {
         let handed_out = play.invoked.len();
         play.offer(Input::HandBack);
-        while play.command() || play.in_flight.is_some() {
+        loop {
+            let (batches, children) = (play.batches.len(), play.children.len());
+            let more = play.command();
+            if play.batches.len() > batches {
+                self.seen = offered;
+            }
+            if play.children.len() > children {
+                self.begin_child(play);
+            }
             if play.in_flight.is_some() {
-                self.write(play, u64::MAX);
+                self.write(play);
+                // Refused, it has not let go: then it hands back what is left.
+                play.offer(Input::HandBack);
+            } else if !more {
+                break;
             }
         }
         assert_eq!(play.invoked.len(), handed_out, "nothing starts any more");
@@ -322,14 +504,19 @@ impl World {
 
     fn check_invoke(&mut self, play: &Play) {
         let (invoke, durable) = play.invoked.last().unwrap();
-        *self.bodies.entry(invoke.frame.to_string()).or_default() += 1;
+        *self.bodies.entry(in_run(play.state().run, &invoke.frame)).or_default() += 1;
+        let base = play.state().base;
         let settled = |e: &Envelope| {
-            e.event.frame() == Some(&invoke.frame)
+            e.sequence >= base
+                && e.event.frame() == Some(&invoke.frame)
                 && matches!(&e.event, Event::StepCompleted(_) | Event::StepAbandoned(_))
         };
         assert!(!play.log.iter().any(settled), "`{}` runs although it is settled", invoke.frame);
         if invoke.delivery == Delivery::AtMostOnce {
-            let own = |e: &Envelope| matches!(&e.event, Event::StepStarted(s) if s.frame == invoke.frame && s.attempt == invoke.attempt);
+            let own = |e: &Envelope| {
+                e.sequence >= base
+                    && matches!(&e.event, Event::StepStarted(s) if s.frame == invoke.frame && s.attempt == invoke.attempt)
+            };
             assert!(
                 play.log.iter().any(own),
                 "`{}` runs before its start is durable ({durable})",
@@ -341,11 +528,14 @@ impl World {
 
 /// When a default step ran, everything that it could rest on was on disk.
 fn assert_causes_were_durable(play: &Play) {
-    for (invoke, durable) in &play.invoked {
+    for ((invoke, durable), base) in play.invoked.iter().zip(&play.bases) {
         if invoke.delivery == Delivery::Pure {
             continue;
         }
-        let own = |e: &&Envelope| matches!(&e.event, Event::StepStarted(s) if s.frame == invoke.frame && s.attempt == invoke.attempt);
+        let own = |e: &&Envelope| {
+            e.sequence >= *base
+                && matches!(&e.event, Event::StepStarted(s) if s.frame == invoke.frame && s.attempt == invoke.attempt)
+        };
         let Some(own) = play.log.iter().find(own) else { continue };
         let causes = play.log.iter().take_while(|e| e.sequence < own.sequence);
         let facts = causes.filter(|e| !matches!(e.event, Event::StepStarted(_)));
