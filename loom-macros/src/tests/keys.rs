@@ -37,7 +37,7 @@ fn completed(attribute: &str, args: &str, module: &str) -> BTreeSet<String> {
 
 /// Whether the parser knows a key, whatever it says of its value.
 fn takes(attribute: &str, args: &str, key: &str) -> bool {
-    !expansion(attribute, args).contains(&format!("unknown field: `{key}`"))
+    !expansion(attribute, args).contains(&format!("unknown key `{key}`"))
 }
 
 #[test]
