@@ -48,7 +48,7 @@ fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
                 continue;
             }
             // They ask for nothing.
-            Node::Break { .. } | Node::Continue { .. } | Node::Try { .. } => continue,
+            Node::Break { .. } | Node::Continue { .. } | Node::Propagate { .. } => continue,
             Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, steps)),
             Node::Return { .. } => "return".into(),
             Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body, steps)),

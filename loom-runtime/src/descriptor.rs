@@ -275,7 +275,7 @@ pub enum Node {
         /// The label that jumps name, `'outer`.
         name: Option<&'static str>,
         /// Whether it ends by itself, as far as the source tells.
-        bound: Bound,
+        bound: LoopBound,
         /// Whether it ends at its head as well: a `loop` and a `while true` are left by jumps alone.
         head_ends: bool,
         /// The line.
@@ -336,7 +336,7 @@ pub enum Node {
     },
     /// A `?` within a loop: an error ends flow or part here. Outside of loops, where nearly every call has one, it is
     /// not noted.
-    Try {
+    Propagate {
         /// The line.
         line: u32,
         /// The column.
@@ -376,7 +376,7 @@ impl Node {
             | Self::Block { line, column, .. }
             | Self::Break { line, column, .. }
             | Self::Continue { line, column, .. }
-            | Self::Try { line, column }
+            | Self::Propagate { line, column }
             | Self::Return { line, column }
             | Self::Unreachable { line, column, .. } => (line, column),
         }
@@ -397,7 +397,7 @@ impl Node {
 ///
 /// What a call returns is not looked at: a `for` over an endless iterator of another name counts as bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum LoopBound {
     /// It ends.
     Bounded,
     /// Something ends it, and the source does not show that this comes about.

@@ -36,7 +36,7 @@ pub use app::{
 };
 pub use context::{Ctx, Decide, PartRun, Run, Sleep, Suspend, Uuid};
 pub use descriptor::{
-    Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
+    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
     ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, UpcastError, read_event};

@@ -69,7 +69,7 @@ pub(crate) enum Node {
         at: Span,
     },
     /// A `?` within a loop.
-    Try {
+    Propagate {
         at: Span,
     },
     Return {
@@ -119,7 +119,7 @@ impl Node {
                 let fields = quote_spanned! {Span::mixed_site()=>
                     label: #label,
                     name: #name,
-                    bound: #runtime::Bound::#bound,
+                    bound: #runtime::LoopBound::#bound,
                     head_ends: #head_ends,
                     body: #body,
                 };
@@ -142,7 +142,7 @@ impl Node {
             }
             Self::Break { name, at } => leaf("Break", *at, jump(name.as_ref())),
             Self::Continue { name, at } => leaf("Continue", *at, jump(name.as_ref())),
-            Self::Try { at } => leaf("Try", *at, TokenStream::new()),
+            Self::Propagate { at } => leaf("Propagate", *at, TokenStream::new()),
             Self::Return { at } => leaf("Return", *at, TokenStream::new()),
             Self::Unreachable { at, body } => {
                 let body = slice(body, runtime);
@@ -175,7 +175,7 @@ impl Node {
             Self::Break { name: to, .. } | Self::Continue { name: to, .. } => {
                 to.as_deref().is_some_and(|to| Some(to) != name)
             }
-            Self::Try { .. } => false,
+            Self::Propagate { .. } => false,
             Self::Loop { .. } | Self::Block { .. } | Self::Branch { .. } | Self::Parallel { .. } => {
                 self.lists().into_iter().flatten().any(|node| node.matters_in(name))
             }
@@ -197,7 +197,7 @@ impl Node {
             | Self::Block { at, .. }
             | Self::Break { at, .. }
             | Self::Continue { at, .. }
-            | Self::Try { at }
+            | Self::Propagate { at }
             | Self::Return { at }
             | Self::Unreachable { at, .. } => *at,
         }
@@ -211,7 +211,7 @@ impl Arm {
     }
 }
 
-/// Whether a loop ends by itself, as the runtime's `Bound`.
+/// Whether a loop ends by itself, as the runtime's `LoopBound`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     Bounded,
@@ -320,7 +320,8 @@ impl Builder {
         let Node::Loop { name, at, body, .. } = &node else { return };
         if body.iter().any(|node| node.matters_in(name.as_deref())) {
             self.push(node);
-        } else if in_loop && body.iter().any(|node| node.any(&|node| matches!(node, Node::Try { .. }))) {
+        } else if in_loop && body.iter().any(|node| node.any(&|node| matches!(node, Node::Propagate { .. })))
+        {
             self.push_try(*at);
         }
     }
@@ -338,8 +339,8 @@ impl Builder {
     /// A `?`, unless one stands there already.
     pub(crate) fn push_try(&mut self, at: Span) {
         let last = self.open.last().and_then(|list| list.nodes.last());
-        if !matches!(last, Some(Node::Try { .. })) {
-            self.push(Node::Try { at });
+        if !matches!(last, Some(Node::Propagate { .. })) {
+            self.push(Node::Propagate { at });
         }
     }
 

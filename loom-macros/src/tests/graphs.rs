@@ -39,7 +39,7 @@ fn render(nodes: &[Node]) -> String {
             Node::Block { name, body, .. } => format!("block [{name}] {{ {} }}", render(body)),
             Node::Break { name, .. } => jump("break", name.as_ref()),
             Node::Continue { name, .. } => jump("continue", name.as_ref()),
-            Node::Try { .. } => "?".to_owned(),
+            Node::Propagate { .. } => "?".to_owned(),
             Node::Branch { label, arms: ways, .. } => format!("branch [{label}] {{ {} }}", arms(ways)),
             Node::Parallel { arms: sides, .. } => format!("parallel {{ {} }}", arms(sides)),
             Node::Return { .. } => "return".to_owned(),

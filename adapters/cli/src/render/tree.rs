@@ -116,7 +116,7 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
             tree.name = name;
             ("continue", None)
         }
-        Node::Try { .. } => ("try", None),
+        Node::Propagate { .. } => ("try", None),
         Node::Branch { label, arms, .. } => {
             tree.label = Some(label);
             tree.arms = sides(arms);

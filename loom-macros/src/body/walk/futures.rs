@@ -185,7 +185,7 @@ fn is_vec(path: &Path) -> bool {
 /// Whether something in there is done as soon as it is called.
 fn has_happened(nodes: &[Node]) -> bool {
     let happens = |node: &Node| {
-        matches!(node, Node::Emit { .. } | Node::Return { .. } | Node::Try { .. })
+        matches!(node, Node::Emit { .. } | Node::Return { .. } | Node::Propagate { .. })
             || matches!(node, Node::Break { .. } | Node::Continue { .. })
     };
     nodes.iter().any(|node| node.any(&happens))
