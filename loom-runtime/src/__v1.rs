@@ -16,7 +16,7 @@ pub use crate::{
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
-        Arm, Bound, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor,
+        Arm, FlowDescriptor, GateDescriptor, Location, LoopBound, Node, PartDescriptor, ResourceDescriptor,
         ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},

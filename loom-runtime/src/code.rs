@@ -38,7 +38,7 @@ fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
             Node::Decision { id, .. } => format!("decision {id}"),
             Node::Emit { id, .. } => format!("emit {id}"),
             Node::Message { id, .. } => format!("message {id}"),
-            Node::Send { id, .. } => format!("send {id}"),
+            Node::Dispatch { id, .. } => format!("send {id}"),
             Node::Child { id, flow, .. } => format!("child {id} {flow}"),
             Node::Part { id, part, .. } => format!("part {id} {part}"),
             Node::Loop { body, .. } => format!("loop {:?}", shape_of(body, steps)),
@@ -51,7 +51,7 @@ fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
                 continue;
             }
             // They ask for nothing.
-            Node::Break { .. } | Node::Continue { .. } | Node::Try { .. } => continue,
+            Node::Break { .. } | Node::Continue { .. } | Node::Propagate { .. } => continue,
             Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, steps)),
             Node::Return { .. } => "return".into(),
             Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body, steps)),

@@ -267,7 +267,7 @@ pub enum Node {
         column: u32,
     },
     /// A message is sent to another execution.
-    Send {
+    Dispatch {
         /// The call site's id.
         id: &'static str,
         /// The line.
@@ -304,7 +304,7 @@ pub enum Node {
         /// The label that jumps name, `'outer`.
         name: Option<&'static str>,
         /// Whether it ends by itself, as far as the source tells.
-        bound: Bound,
+        bound: LoopBound,
         /// Whether it ends at its head as well: a `loop` and a `while true` are left by jumps alone.
         head_ends: bool,
         /// The line.
@@ -365,7 +365,7 @@ pub enum Node {
     },
     /// A `?` within a loop: an error ends flow or part here. Outside of loops, where nearly every call has one, it is
     /// not noted.
-    Try {
+    Propagate {
         /// The line.
         line: u32,
         /// The column.
@@ -399,7 +399,7 @@ impl Node {
             | Self::Decision { line, column, .. }
             | Self::Emit { line, column, .. }
             | Self::Message { line, column, .. }
-            | Self::Send { line, column, .. }
+            | Self::Dispatch { line, column, .. }
             | Self::Child { line, column, .. }
             | Self::Part { line, column, .. }
             | Self::Loop { line, column, .. }
@@ -408,7 +408,7 @@ impl Node {
             | Self::Block { line, column, .. }
             | Self::Break { line, column, .. }
             | Self::Continue { line, column, .. }
-            | Self::Try { line, column }
+            | Self::Propagate { line, column }
             | Self::Return { line, column }
             | Self::Unreachable { line, column, .. } => (line, column),
         }
@@ -429,7 +429,7 @@ impl Node {
 ///
 /// What a call returns is not looked at: a `for` over an endless iterator of another name counts as bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum LoopBound {
     /// It ends.
     Bounded,
     /// Something ends it, and the source does not show that this comes about.

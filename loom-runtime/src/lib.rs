@@ -41,7 +41,7 @@ pub use context::{
     Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
+    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
     ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

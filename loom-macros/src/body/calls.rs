@@ -207,7 +207,7 @@ impl Call {
             }
             Syscall::Suspend => Some(Node::Gate { id, at }),
             Syscall::Receive => Some(Node::Message { id, at }),
-            Syscall::Send => Some(Node::Send { id, at }),
+            Syscall::Send => Some(Node::Dispatch { id, at }),
             Syscall::Sleep | Syscall::SleepUntil | Syscall::Timeout => Some(Node::Timer { id, at }),
             Syscall::Decide => Some(Node::Decision { id, at }),
             Syscall::Emit => {

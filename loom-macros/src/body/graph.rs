@@ -37,7 +37,7 @@ pub(crate) enum Node {
         id: String,
         at: Span,
     },
-    Send {
+    Dispatch {
         id: String,
         at: Span,
     },
@@ -82,7 +82,7 @@ pub(crate) enum Node {
         at: Span,
     },
     /// A `?` within a loop.
-    Try {
+    Propagate {
         at: Span,
     },
     Return {
@@ -121,7 +121,7 @@ impl Node {
             Self::Timer { id: name, at } => leaf("Timer", *at, id(name)),
             Self::Decision { id: name, at } => leaf("Decision", *at, id(name)),
             Self::Message { id: name, at } => leaf("Message", *at, id(name)),
-            Self::Send { id: name, at } => leaf("Send", *at, id(name)),
+            Self::Dispatch { id: name, at } => leaf("Dispatch", *at, id(name)),
             Self::Child { id, flow, at } => {
                 leaf("Child", *at, quote_spanned!(Span::mixed_site()=> id: #id, flow: #flow,))
             }
@@ -137,7 +137,7 @@ impl Node {
                 let fields = quote_spanned! {Span::mixed_site()=>
                     label: #label,
                     name: #name,
-                    bound: #runtime::Bound::#bound,
+                    bound: #runtime::LoopBound::#bound,
                     head_ends: #head_ends,
                     body: #body,
                 };
@@ -160,7 +160,7 @@ impl Node {
             }
             Self::Break { name, at } => leaf("Break", *at, jump(name.as_ref())),
             Self::Continue { name, at } => leaf("Continue", *at, jump(name.as_ref())),
-            Self::Try { at } => leaf("Try", *at, TokenStream::new()),
+            Self::Propagate { at } => leaf("Propagate", *at, TokenStream::new()),
             Self::Return { at } => leaf("Return", *at, TokenStream::new()),
             Self::Unreachable { at, body } => {
                 let body = slice(body, runtime);
@@ -193,7 +193,7 @@ impl Node {
             Self::Break { name: to, .. } | Self::Continue { name: to, .. } => {
                 to.as_deref().is_some_and(|to| Some(to) != name)
             }
-            Self::Try { .. } => false,
+            Self::Propagate { .. } => false,
             Self::Loop { .. } | Self::Block { .. } | Self::Branch { .. } | Self::Parallel { .. } => {
                 self.lists().into_iter().flatten().any(|node| node.matters_in(name))
             }
@@ -209,7 +209,7 @@ impl Node {
             | Self::Decision { at, .. }
             | Self::Emit { at, .. }
             | Self::Message { at, .. }
-            | Self::Send { at, .. }
+            | Self::Dispatch { at, .. }
             | Self::Child { at, .. }
             | Self::Part { at, .. }
             | Self::Loop { at, .. }
@@ -218,7 +218,7 @@ impl Node {
             | Self::Block { at, .. }
             | Self::Break { at, .. }
             | Self::Continue { at, .. }
-            | Self::Try { at }
+            | Self::Propagate { at }
             | Self::Return { at }
             | Self::Unreachable { at, .. } => *at,
         }
@@ -232,7 +232,7 @@ impl Arm {
     }
 }
 
-/// Whether a loop ends by itself, as the runtime's `Bound`.
+/// Whether a loop ends by itself, as the runtime's `LoopBound`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     Bounded,
@@ -341,7 +341,8 @@ impl Builder {
         let Node::Loop { name, at, body, .. } = &node else { return };
         if body.iter().any(|node| node.matters_in(name.as_deref())) {
             self.push(node);
-        } else if in_loop && body.iter().any(|node| node.any(&|node| matches!(node, Node::Try { .. }))) {
+        } else if in_loop && body.iter().any(|node| node.any(&|node| matches!(node, Node::Propagate { .. })))
+        {
             self.push_try(*at);
         }
     }
@@ -359,8 +360,8 @@ impl Builder {
     /// A `?`, unless one stands there already.
     pub(crate) fn push_try(&mut self, at: Span) {
         let last = self.open.last().and_then(|list| list.nodes.last());
-        if !matches!(last, Some(Node::Try { .. })) {
-            self.push(Node::Try { at });
+        if !matches!(last, Some(Node::Propagate { .. })) {
+            self.push(Node::Propagate { at });
         }
     }
 

@@ -126,7 +126,7 @@ const _: () = {
             ::loom::__v1::Node::Loop {
                 label: "for line in &order.lines",
                 name: ::core::option::Option::None,
-                bound: ::loom::__v1::Bound::Bounded,
+                bound: ::loom::__v1::LoopBound::Bounded,
                 head_ends: true,
                 body: &[
                     ::loom::__v1::Node::Step {
@@ -135,7 +135,7 @@ const _: () = {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
-                    ::loom::__v1::Node::Try {
+                    ::loom::__v1::Node::Propagate {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
@@ -151,7 +151,7 @@ const _: () = {
                             ::loom::__v1::Node::Loop {
                                 label: "|line|",
                                 name: ::core::option::Option::None,
-                                bound: ::loom::__v1::Bound::Bounded,
+                                bound: ::loom::__v1::LoopBound::Bounded,
                                 head_ends: true,
                                 body: &[
                                     ::loom::__v1::Node::Step {

@@ -77,7 +77,7 @@ const _: () = {
                 ::loom::__v1::Node::Loop {
                     label: "while ctx.run(is_unpaid(order.id)).awai…",
                     name: ::core::option::Option::None,
-                    bound: ::loom::__v1::Bound::Unknown,
+                    bound: ::loom::__v1::LoopBound::Unknown,
                     head_ends: true,
                     body: &[
                         ::loom::__v1::Node::Step {
@@ -86,7 +86,7 @@ const _: () = {
                             line: ::core::line!(),
                             column: ::core::column!(),
                         },
-                        ::loom::__v1::Node::Try {
+                        ::loom::__v1::Node::Propagate {
                             line: ::core::line!(),
                             column: ::core::column!(),
                         },

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use crate::{
-    AgentDescriptor, Arm, Bound, EventDescriptor, FlowDescriptor, GateDescriptor, Location, Node,
+    AgentDescriptor, Arm, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound, Node,
     PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry, SkillDescriptor,
     StepDescriptor,
 };
@@ -238,11 +238,11 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
         Some(name) => format!("{what} {name}").into(),
         None => what.into(),
     };
-    let looped = |bound: Bound, name: Option<&str>, body: &[Node]| {
+    let looped = |bound: LoopBound, name: Option<&str>, body: &[Node]| {
         let what = match bound {
-            Bound::Bounded => "loop",
-            Bound::Unknown => "loop, may be unbounded",
-            Bound::Endless => "loop, unbounded",
+            LoopBound::Bounded => "loop",
+            LoopBound::Unknown => "loop, may be unbounded",
+            LoopBound::Endless => "loop, unbounded",
         };
         let key = name.map_or_else(|| what.to_owned(), |name| format!("{name}: {what}"));
         Value::Object(Map::from_iter([(key, within(body))]))
@@ -255,7 +255,7 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
             Node::Part { id, part, .. } => called("part", id, part),
             Node::Child { id, flow, .. } => called("child", id, flow),
             Node::Message { id, .. } => format!("message {id}").into(),
-            Node::Send { id, .. } => id.into(),
+            Node::Dispatch { id, .. } => id.into(),
             Node::Gate { id, .. } => format!("gate {id}").into(),
             Node::Timer { id, .. } => format!("timer {id}").into(),
             Node::Decision { id, .. } => format!("decision {id}").into(),
@@ -273,7 +273,7 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
             Node::Parallel { arms: sides, .. } => json!({"side by side": arms(sides)}),
             Node::Break { name, .. } => jump("break", name),
             Node::Continue { name, .. } => jump("continue", name),
-            Node::Try { .. } | Node::Return { .. } => "return".into(),
+            Node::Propagate { .. } | Node::Return { .. } => "return".into(),
             Node::Unreachable { body, .. } => json!({"unreachable": within(body)}),
         })
         .collect()
@@ -282,7 +282,7 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
 /// A `?`, or a branch in which nothing else stands.
 fn is_silent(node: &Node) -> bool {
     match node {
-        Node::Try { .. } => true,
+        Node::Propagate { .. } => true,
         Node::Branch { arms, .. } => arms.iter().all(|arm| arm.body.iter().all(is_silent)),
         _ => false,
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use loom_runtime::{Arm, Bound, FlowDescriptor, Node as Shape, PartDescriptor, PartFn, Registry};
+use loom_runtime::{Arm, FlowDescriptor, LoopBound, Node as Shape, PartDescriptor, PartFn, Registry};
 use serde::Serialize;
 
 use super::{
@@ -59,11 +59,11 @@ impl Mark {
     const ALL: [Self; 3] = [Self::MayBeUnbounded, Self::Unbounded, Self::Unreachable];
 
     /// The mark of a loop, if it has one.
-    pub(super) const fn of(bound: Bound) -> Option<Self> {
+    pub(super) const fn of(bound: LoopBound) -> Option<Self> {
         match bound {
-            Bound::Bounded => None,
-            Bound::Unknown => Some(Self::MayBeUnbounded),
-            Bound::Endless => Some(Self::Unbounded),
+            LoopBound::Bounded => None,
+            LoopBound::Unknown => Some(Self::MayBeUnbounded),
+            LoopBound::Endless => Some(Self::Unbounded),
         }
     }
 
@@ -93,7 +93,7 @@ enum Kind {
     Gate,
     Timer,
     Message,
-    Send,
+    Dispatch,
     Child,
     Decision,
     Emit,
@@ -261,7 +261,7 @@ impl Kind {
             Self::Gate => ("[/", "/]"),
             Self::Timer => ("((", "))"),
             Self::Message => ("[/", "/]"),
-            Self::Send => (">", "]"),
+            Self::Dispatch => (">", "]"),
             Self::Child => ("[[", "]]"),
             Self::Decision => ("[\\", "\\]"),
             Self::Emit => (">", "]"),
@@ -381,7 +381,7 @@ impl Builder<'_> {
             Shape::Gate { id, .. } => leaf(Kind::Gate, id),
             Shape::Timer { id, .. } => leaf(Kind::Timer, id),
             Shape::Message { id, .. } => leaf(Kind::Message, id),
-            Shape::Send { id, .. } => leaf(Kind::Send, id),
+            Shape::Dispatch { id, .. } => leaf(Kind::Dispatch, id),
             Shape::Child { id, flow, .. } => leaf(Kind::Child, &format!("{id}: {flow}")),
             Shape::Decision { id, .. } => leaf(Kind::Decision, id),
             Shape::Emit { id, event, .. } => {
@@ -427,7 +427,7 @@ impl Builder<'_> {
                 }
                 Vec::new()
             }
-            Shape::Try { .. } => {
+            Shape::Propagate { .. } => {
                 returned.extend(from.iter().cloned().map(|from| from.leaving(Exit::Error)));
                 from
             }
@@ -549,7 +549,7 @@ mod tests {
                     Shape::Loop {
                         label: "loop",
                         name: None,
-                        bound: Bound::Endless,
+                        bound: LoopBound::Endless,
                         head_ends: false,
                         line: 5,
                         column: 5,

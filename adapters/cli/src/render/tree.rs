@@ -97,7 +97,7 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
             ("child", Some(id))
         }
         Node::Message { id, .. } => ("message", Some(id)),
-        Node::Send { id, .. } => ("send", Some(id)),
+        Node::Dispatch { id, .. } => ("send", Some(id)),
         Node::Gate { id, .. } => ("gate", Some(id)),
         Node::Timer { id, .. } => ("timer", Some(id)),
         Node::Decision { id, .. } => ("decision", Some(id)),
@@ -125,7 +125,7 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
             tree.name = name;
             ("continue", None)
         }
-        Node::Try { .. } => ("try", None),
+        Node::Propagate { .. } => ("try", None),
         Node::Branch { label, arms, .. } => {
             tree.label = Some(label);
             tree.arms = sides(arms);

@@ -185,8 +185,10 @@ fn is_vec(path: &Path) -> bool {
 /// Whether something in there is done as soon as it is called.
 fn has_happened(nodes: &[Node]) -> bool {
     let happens = |node: &Node| {
-        matches!(node, Node::Emit { .. } | Node::Send { .. } | Node::Return { .. } | Node::Try { .. })
-            || matches!(node, Node::Break { .. } | Node::Continue { .. })
+        matches!(
+            node,
+            Node::Emit { .. } | Node::Dispatch { .. } | Node::Return { .. } | Node::Propagate { .. }
+        ) || matches!(node, Node::Break { .. } | Node::Continue { .. })
     };
     nodes.iter().any(|node| node.any(&happens))
 }

@@ -119,7 +119,7 @@ impl Walker<'_> {
         let broken = self.jumps.pop().is_some_and(|jump| jump.taken);
         let counted = self.scope.leave();
         let exits = |node: &Node| {
-            matches!(node, Node::Return { .. } | Node::Try { .. } | Node::Break { name: Some(_), .. })
+            matches!(node, Node::Return { .. } | Node::Propagate { .. } | Node::Break { name: Some(_), .. })
                 || matches!(node, Node::Continue { name: Some(_), .. })
         };
         // What leaves a closure or an `async` block is not in the graph.
