@@ -184,7 +184,7 @@ impl Interpreter {
                 let op = Op::Receive { topic: topic.into(), check: crate::world::readable };
                 (13, mix(seen, self.settled(op, &path, false).await))
             }
-            Node::Dispatch => {
+            Node::Send => {
                 cx.send(&site, here(), "other".parse().unwrap(), "news", payload(json!(seen)));
                 (5, seen)
             }
@@ -361,7 +361,7 @@ pub(crate) fn any_program() -> impl Strategy<Value = Program> {
         1 => (0..40_i64).prop_map(Node::Until),
         2 => proptest::option::of(1..30_u64).prop_map(Node::Gate),
         2 => prop_oneof![Just("t"), Just("u")].prop_map(Node::Receive),
-        1 => Just(Node::Dispatch),
+        1 => Just(Node::Send),
         2 => (prop_oneof![3 => Just("ok"), 1 => Just("broken")], on_close).prop_map(|(flow, on_close)| Node::Child(flow, on_close)),
         1 => Just(Node::Spawn),
         1 => Just(Node::Detached),
