@@ -64,12 +64,12 @@ pub enum UpdateError {
     },
     /// It was not sent.
     #[error(transparent)]
-    Send(#[from] SendError),
+    NotSent(#[from] SendError),
 }
 
 impl From<StoreError> for UpdateError {
     fn from(error: StoreError) -> Self {
-        Self::Send(error.into())
+        Self::NotSent(error.into())
     }
 }
 

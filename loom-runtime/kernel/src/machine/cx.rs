@@ -89,7 +89,7 @@ pub enum Op {
         check: Check,
     },
     /// Tell another execution.
-    Send {
+    Tell {
         /// To whom.
         to: ExecutionId,
         /// The topic.
@@ -250,7 +250,7 @@ impl Op {
             Self::Decision(_) => "a decision".into(),
             Self::Domain { name, .. } => format!("domain event `{name}`"),
             Self::Receive { topic, .. } => format!("a message on `{topic}`"),
-            Self::Send { to, topic, .. } => format!("a message to `{to}` on `{topic}`"),
+            Self::Tell { to, topic, .. } => format!("a message to `{to}` on `{topic}`"),
             Self::Reply { .. } => "a reply".into(),
             Self::Child { flow, .. } => format!("child flow `{flow}`"),
             Self::Change => "a marker of changed code".into(),
@@ -317,7 +317,7 @@ impl Cx {
 
     /// Sends a message, once, when everything before it is durable. Ids are as for [`Cx::emit`].
     pub fn send(&self, site: &FrameId, line: SourceLine, to: ExecutionId, topic: &str, body: Payload) {
-        self.tell(site, line, Op::Send { to, topic: topic.into(), body });
+        self.tell(site, line, Op::Tell { to, topic: topic.into(), body });
     }
 
     /// Replies to an update. Ids are as for [`Cx::emit`].

@@ -273,7 +273,7 @@ impl Machine {
                 self.commit(Event::ChangeMarked(ChangeMarked { frame }))?;
             }
             Op::Receive { topic, .. } => self.await_message(frame, topic)?,
-            Op::Send { to, topic, body } => self.send(frame, to, topic, body)?,
+            Op::Tell { to, topic, body } => self.send(frame, to, topic, body)?,
             Op::Reply { reply_to, reply } => self.reply(frame, reply_to, reply)?,
             Op::Child { flow, input, child, on_close, refuse } => {
                 // What is refused may be the input, for its size: that is not written.

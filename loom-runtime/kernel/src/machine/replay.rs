@@ -259,7 +259,7 @@ impl Machine {
             | (Event::UpdateAnswered(_), Op::Reply { .. })
             | (Event::ChangeMarked(_), Op::Change) => return Ok(()),
             (Event::MessageAwaited(e), Op::Receive { topic, .. }) if e.topic == *topic => return Ok(()),
-            (Event::MessageSent(e), Op::Send { to, topic, .. }) if (&e.to, &e.topic) == (to, topic) => {
+            (Event::MessageSent(e), Op::Tell { to, topic, .. }) if (&e.to, &e.topic) == (to, topic) => {
                 return Ok(());
             }
             (Event::ChildStarted(e), Op::Child { flow, .. })
