@@ -5,6 +5,7 @@
 pub mod __v1;
 mod agent;
 mod app;
+mod awaited;
 mod callee;
 mod ceiling;
 mod clock;

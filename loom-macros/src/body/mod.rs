@@ -33,6 +33,7 @@ use proc_macro2::TokenStream;
 use syn::{Block, Ident, Path};
 
 use crate::diagnostics::Diagnostics;
+use crate::runtime_path::RuntimePath;
 
 pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
@@ -75,8 +76,13 @@ enum Finding {
 impl Survey {
     /// Walks through a body in which the context goes by the name `ctx`. What `held` makes of a call goes into the
     /// body with it.
-    pub(crate) fn new(block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option<TokenStream>) -> Self {
-        walk::walk(block, ctx, held)
+    pub(crate) fn new(
+        block: Block,
+        ctx: &Ident,
+        runtime: &RuntimePath,
+        held: &dyn Fn(&Call) -> Option<TokenStream>,
+    ) -> Self {
+        walk::walk(block, ctx, runtime, held)
     }
 
     /// The other names of the context through which calls are made that have an id, and are seen by nobody here.

@@ -3,9 +3,11 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Attribute, Block, Expr, Ident, Stmt};
 
 use crate::location::line;
+use crate::runtime_path::RuntimePath;
 
 use super::scope;
 
@@ -31,10 +33,16 @@ pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream], held: Option<
 /// arguments have been computed.
 ///
 /// The tokens stand where the future ends, so that the compiler's "remove the `.await`" removes just that.
-pub(crate) fn near(future: &Expr, handle: &Ident, at: Span) -> Expr {
+///
+/// What the future is, `loom-runtime/src/awaited.rs` is asked: a timer or a task of tokio is refused there.
+pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: &RuntimePath) -> Expr {
     let line = line(at);
+    let start = Span::mixed_site().located_at(future.span());
+    let asked = quote_spanned! {start=>
+        { use #runtime::Anything as _; #runtime::Awaited(&__loom_f).by_flow(); }
+    };
     Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(end_of(future))=>
-        (match #future { __loom_f => { #handle.__near(#line); __loom_f } })
+        (match #future { __loom_f => { #asked #handle.__near(#line); __loom_f } })
     })
 }
 

@@ -104,7 +104,7 @@ impl Flow {
         let survey = ctx.as_ref().zip(block).map(|(ctx, stmts)| {
             let brace_token = token::Brace { span: item.body.delim_span() };
             let held = |call: &Call| effects.as_ref().and_then(|_| ceiling::held(call, &runtime));
-            Survey::new(Block { brace_token, stmts }, &ctx.ident, &held)
+            Survey::new(Block { brace_token, stmts }, &ctx.ident, &runtime, &held)
         });
         Self {
             runtime,

@@ -1,10 +1,14 @@
 //! The static graph of sample bodies, in a compact notation. Not its tokens: the snapshots show those.
 
 use crate::body::{Bound, Node, Survey};
+use crate::runtime_path::RuntimePath;
 
 fn graph(body: &str) -> String {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
-    render(&Survey::new(block, &syn::parse_str("ctx").expect("a name"), &|_| None).graph)
+    render(
+        &Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_| None)
+            .graph,
+    )
 }
 
 fn jump(word: &str, name: Option<&String>) -> String {

@@ -3,10 +3,11 @@
 use quote::ToTokens as _;
 
 use crate::body::Survey;
+use crate::runtime_path::RuntimePath;
 
 fn survey(body: &str) -> Survey {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
-    Survey::new(block, &syn::parse_str("ctx").expect("a name"), &|_| None)
+    Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_| None)
 }
 
 fn ids(body: &str) -> Vec<String> {

@@ -348,3 +348,41 @@ fn several_mistakes_give_several_errors() {
         SystemTime::now(); ctx.run(a()).await; ctx.run(a()).await; helper(&ctx) }";
     assert_eq!(codes(source), ["L0201", "L0203", "L0206", "L0211", "L0222"]);
 }
+
+#[test]
+fn of_names_that_the_body_imports() {
+    check(&[
+        ("use tokio::time::sleep; sleep(d).await;", &["L0214"]),
+        ("sleep(d).await; use tokio::time::sleep;", &["L0214"]),
+        ("{ use tokio::time::sleep; } sleep(d).await;", &[]),
+        ("use tokio::time::{self as t, sleep as nap}; nap(d).await; t::sleep(d).await;", &["L0214", "L0214"]),
+        ("use tokio::{task::{self, spawn}}; spawn(x); task::spawn(x);", &["L0213", "L0213"]),
+        ("use std::time::SystemTime; ctx.decide(\"a\", || SystemTime::now()).await;", &[]),
+        ("use tokio::time::sleep; let sleep = |d| d; sleep(d);", &[]),
+        ("use tokio::time::sleep; { fn sleep() {} sleep(); }", &[]),
+        ("use crate::time::sleep; sleep(d);", &[]),
+        ("use std::{fs::Metadata, time::Duration}; Duration::from_secs(1);", &[]),
+        ("sleep(d).await; spawn(x);", &[]),
+        (
+            "ctx.run(sleep(d)).await?; ctx.run(time::timeout(d)).await?; ctx.part(\"a\", task::spawn(d)).await;",
+            &[],
+        ),
+        ("ctx.run(time::sleep(Instant::now())).await?;", &["L0211"]),
+        ("ctx.run(tokio::spawn(x)).await?;", &["L0213"]),
+    ]);
+}
+
+#[test]
+fn of_other_names_of_the_context() {
+    check(&[
+        ("let c = ctx.clone(); c.run(a()).await?;", &["L0222"]),
+        ("let c: Ctx = ctx.clone(); let d = c.clone(); d.sleep(x).await;", &["L0222"]),
+        ("let c = ctx.clone(); join_all(xs.map(|x| c.run(a(x)).key(x))).await;", &["L0222"]),
+        ("let c = ctx.clone(); c.run(a()).id(\"a\").await?;", &[]),
+        ("let c = ctx.clone(); helper(c).await; helper(&c).await;", &["L0222", "L0222"]),
+        ("let c = ctx.clone(); let _ = c.now();", &[]),
+        ("let c = ctx.clone(); { let c = other(); c.run(a()); }", &[]),
+        ("let ctx = ctx.clone(); ctx.run(a()).await?;", &[]),
+        ("let c = runner(); c.run(a()).await?;", &[]),
+    ]);
+}

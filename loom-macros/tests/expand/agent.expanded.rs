@@ -293,6 +293,10 @@ const _: () = {
         let __loom_near = ::core::clone::Clone::clone(&ctx);
         (match ctx.__at(&__LOOM_SITES[0], &[]).run(find_order(number)) {
             __loom_f => {
+                {
+                    use ::loom::__v1::Anything as _;
+                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                }
                 __loom_near.__near(::core::line!());
                 __loom_f
             }

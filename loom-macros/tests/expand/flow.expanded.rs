@@ -207,6 +207,10 @@ const _: () = {
             .run(reserve(order.sku.clone(), order.qty))
         {
             __loom_f => {
+                {
+                    use ::loom::__v1::Anything as _;
+                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                }
                 __loom_near.__near(::core::line!());
                 __loom_f
             }
@@ -219,6 +223,10 @@ const _: () = {
                 .timeout(days(3))
             {
                 __loom_f => {
+                    {
+                        use ::loom::__v1::Anything as _;
+                        ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    }
                     __loom_near.__near(::core::line!());
                     __loom_f
                 }
@@ -227,6 +235,10 @@ const _: () = {
             if !answer.approved {
                 (match ctx.__at(&__LOOM_SITES[2], &[]).run(release(hold)) {
                     __loom_f => {
+                        {
+                            use ::loom::__v1::Anything as _;
+                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                        }
                         __loom_near.__near(::core::line!());
                         __loom_f
                     }
@@ -242,6 +254,10 @@ const _: () = {
                 __loom_n0 += 1;
                 (match ctx.__at(&__LOOM_SITES[3], &[__loom_i0]).run(ship(line.clone())) {
                     __loom_f => {
+                        {
+                            use ::loom::__v1::Anything as _;
+                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                        }
                         __loom_near.__near(::core::line!());
                         __loom_f
                     }
@@ -257,6 +273,10 @@ const _: () = {
             });
         (match join_all(notices) {
             __loom_f => {
+                {
+                    use ::loom::__v1::Anything as _;
+                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                }
                 __loom_near.__near(::core::line!());
                 __loom_f
             }
@@ -264,6 +284,10 @@ const _: () = {
             .await;
         (match ctx.__at(&__LOOM_SITES[5], &[]).part("pay", pay(order)) {
             __loom_f => {
+                {
+                    use ::loom::__v1::Anything as _;
+                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                }
                 __loom_near.__near(::core::line!());
                 __loom_f
             }

@@ -124,6 +124,10 @@ const _: () = {
                 .run(is_unpaid(order.id))
             {
                 __loom_f => {
+                    {
+                        use ::loom::__v1::Anything as _;
+                        ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    }
                     __loom_near.__near(::core::line!());
                     __loom_f
                 }
@@ -134,6 +138,10 @@ const _: () = {
                 __loom_n0 += 1;
                 (match ctx.__at(&__LOOM_SITES[1], &[__loom_i0]).sleep(days(1)) {
                     __loom_f => {
+                        {
+                            use ::loom::__v1::Anything as _;
+                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                        }
                         __loom_near.__near(::core::line!());
                         __loom_f
                     }
@@ -143,6 +151,10 @@ const _: () = {
         }
         (match ctx.__at(&__LOOM_SITES[2], &[]).run(charge(order)) {
             __loom_f => {
+                {
+                    use ::loom::__v1::Anything as _;
+                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                }
                 __loom_near.__near(::core::line!());
                 __loom_f
             }

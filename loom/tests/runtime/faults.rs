@@ -131,11 +131,12 @@ async fn sleeping_in_a_helper(ctx: Ctx) -> loom::Result<u32> {
     Ok(one)
 }
 
-fn helper_that_spawns() -> tokio::task::JoinHandle<u32> {
-    tokio::spawn(async {
+async fn helper_that_spawns() -> Result<u32, tokio::task::JoinError> {
+    let task = tokio::spawn(async {
         tokio::time::sleep(Duration::from_millis(1)).await;
         1
-    })
+    });
+    task.await
 }
 
 #[flow]

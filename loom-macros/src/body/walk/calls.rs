@@ -156,7 +156,7 @@ impl Walker<'_> {
             LineNotes::Ctx => self.ctx.clone(),
             LineNotes::Nobody => return,
         };
-        *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span);
+        *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span, self.runtime);
     }
 
     /// Whether the user's `ctx` can note lines within a block of its own: it is there already, and

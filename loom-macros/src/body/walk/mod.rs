@@ -16,6 +16,7 @@ use syn::{
 };
 
 use crate::item::mentions;
+use crate::runtime_path::RuntimePath;
 
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
@@ -27,9 +28,15 @@ use exits::Jump;
 use futures::Futures;
 
 /// Walks through a whole body.
-pub(crate) fn walk(mut block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option<TokenStream>) -> Survey {
+pub(crate) fn walk(
+    mut block: Block,
+    ctx: &Ident,
+    runtime: &RuntimePath,
+    held: &dyn Fn(&Call) -> Option<TokenStream>,
+) -> Survey {
     let mut walker = Walker {
         ctx,
+        runtime,
         held,
         scope: Scope::default(),
         imports: Imports::default(),
@@ -54,6 +61,7 @@ pub(crate) fn walk(mut block: Block, ctx: &Ident, held: &dyn Fn(&Call) -> Option
 
 struct Walker<'c> {
     ctx: &'c Ident,
+    runtime: &'c RuntimePath,
     /// What goes into the body with a call.
     held: &'c dyn Fn(&Call) -> Option<TokenStream>,
     scope: Scope,
