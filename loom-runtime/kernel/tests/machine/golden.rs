@@ -4,7 +4,10 @@
 
 use std::path::PathBuf;
 
-use kernel::{Delivery, Envelope, Event, Kind, Record, RetryClass, State, machine::AttemptEnd};
+use kernel::{
+    Delivery, Envelope, Event, Kind, Record, RetryClass, State,
+    machine::{AttemptEnd, Op, Request},
+};
 use serde_json::{Value, json};
 
 use crate::*;
@@ -45,6 +48,12 @@ fn busy() -> AttemptEnd {
 
 fn goldens() -> Vec<Golden> {
     vec![
+        ("a-denied-effect", denied(), |flow| {
+            let mut play = Play::start(flow);
+            play.pump();
+            play.output();
+            play.log
+        }),
         ("steps-retries-and-choices", everything(), |flow| {
             let mut play = Play::start(flow);
             play.end("first", busy());
@@ -131,6 +140,16 @@ fn racing() -> Flow {
         let won = race(step_of(&cx, "charge", Delivery::AtMostOnce, 1), gate(&cx, "ask", Some(5))).await;
         step(&cx, "after", won.map_or_else(told, told)).await;
         ok("moved on")
+    })
+}
+
+fn denied() -> Flow {
+    flow(|cx| async move {
+        let mut refused = step(&cx, "charge", json!(7));
+        if let Some(Request { op: Op::Step { refuse, .. }, .. }) = refused.request_mut() {
+            *refuse = Some(kernel::EffectError::Denied { reason: "over the ceiling".into() });
+        }
+        ok(vec![told(refused.await)])
     })
 }
 
