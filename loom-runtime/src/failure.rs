@@ -3,6 +3,7 @@
 
 use std::any::Any;
 
+use crate::ExecuteError;
 use kernel::{EffectError, Failed, Payload, RetryClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -74,6 +75,9 @@ impl Error {
 impl<E: std::error::Error + 'static> From<E> for Error {
     fn from(error: E) -> Self {
         if let Some(engine) = (&error as &dyn Any).downcast_ref::<EffectError>() {
+            return Self::from_engine(engine.clone());
+        }
+        if let Some(ExecuteError::Engine(engine)) = (&error as &dyn Any).downcast_ref() {
             return Self::from_engine(engine.clone());
         }
         let mut causes = Vec::new();

@@ -6,8 +6,10 @@ pub mod __v1;
 mod agent;
 mod app;
 mod awaited;
+mod budget;
 mod callee;
 mod ceiling;
+mod chunk;
 mod clock;
 mod code;
 #[cfg(feature = "conformance")]
@@ -29,17 +31,22 @@ pub mod shape;
 mod skill;
 mod step;
 mod tool;
+mod transcript;
 mod upcaster;
 mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
     AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, UpdateError,
+    Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, StepStream,
+    UpdateError,
 };
+pub use budget::{Ask, Asker, Grant, Negotiate};
+pub use chunk::{Chunk, Streamed};
 pub use context::{
-    Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,
-    Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
+    Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, ExecuteError, FailFast, Failures,
+    NegotiateBudget, Parallel, PartRun, Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout,
+    Update, Uuid,
 };
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
@@ -61,5 +68,6 @@ pub use replay_check::{replay, replay_check};
 pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use tool::{Tool, ToolDescriptor};
+pub use transcript::{Passage, Transcript};
 pub use upcaster::UpcastError;
 pub use worker::WorkerOptions;

@@ -20,7 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Fact, Failure, FoldError, Limits, StepDescriptor, StepOutcome, failure};
+use crate::{Fact, Failure, FoldError, Limits, StepDescriptor, StepOutcome, failure, worker::Feed};
 
 /// A step's body, for one attempt.
 pub type StepBody<T, E> = BoxFuture<'static, Result<T, E>>;
@@ -167,6 +167,8 @@ pub struct StepCx {
     idempotency_key: Arc<str>,
     cancel: CancellationToken,
     pulse: Arc<Pulse>,
+    /// None outside of an execution.
+    feed: Option<Arc<Feed>>,
 }
 
 /// What an attempt shows of itself while it runs.
@@ -212,6 +214,19 @@ impl StepCx {
         self.cancel.cancelled().await;
     }
 
+    /// Says something to whoever reads along, now: the next tokens of a model, how far an import is. Readers get it as a
+    /// [`Chunk`](crate::Chunk) with this frame and attempt, from [`App::stream`](crate::App::stream).
+    ///
+    /// It is live and nothing more: heard in the process that runs the step, kept nowhere, gone when nobody reads. It
+    /// never waits for slow readers. When the attempt fails and another is made, that one begins anew, and readers are
+    /// told to forget this one. What counts is what the step returns. A chunk that cannot be written as JSON, or is over
+    /// [`Limits::payload`](crate::Limits::payload), is lost with an error in the program's own log.
+    pub fn stream<T: Serialize + ?Sized>(&self, chunk: &T) {
+        if let Some(feed) = &self.feed {
+            feed.say(chunk);
+        }
+    }
+
     /// Says that the attempt is alive. A step with `heartbeat = "5s"` that is silent for longer is given up.
     pub fn heartbeat(&self) {
         self.pulse.beats.send_modify(|beats| *beats += 1);
@@ -235,6 +250,7 @@ impl StepEnv {
         resources: Resources,
         limits: Limits,
         cancel: CancellationToken,
+        feed: Arc<Feed>,
     ) -> Self {
         let cx = StepCx {
             execution,
@@ -243,6 +259,7 @@ impl StepEnv {
             idempotency_key: invoke.idempotency_key.to_string().into(),
             cancel,
             pulse: Arc::default(),
+            feed: Some(feed),
         };
         Self { step, cx, resources, limits }
     }
@@ -255,6 +272,7 @@ impl StepEnv {
             idempotency_key: "undurable".into(),
             cancel: CancellationToken::new(),
             pulse: Arc::default(),
+            feed: None,
         };
         Self { step, cx, resources, limits: Limits::default() }
     }

@@ -26,6 +26,7 @@ pub(crate) enum Syscall {
     Sleep,
     SleepUntil,
     Decide,
+    NegotiateBudget,
     Execute,
     Emit,
     Send,
@@ -35,7 +36,7 @@ pub(crate) enum Syscall {
 }
 
 impl Syscall {
-    const ALL: [(&'static str, Self); 16] = [
+    const ALL: [(&'static str, Self); 17] = [
         ("run", Self::Run),
         ("part", Self::Part),
         ("suspend", Self::Suspend),
@@ -46,6 +47,7 @@ impl Syscall {
         ("sleep", Self::Sleep),
         ("sleep_until", Self::SleepUntil),
         ("decide", Self::Decide),
+        ("negotiate_budget", Self::NegotiateBudget),
         ("execute", Self::Execute),
         ("emit", Self::Emit),
         ("send", Self::Send),
@@ -87,8 +89,11 @@ pub(crate) enum Target {
     Part { name: Option<LitStr>, path: Option<Path> },
     /// `ctx.suspend::<T>("name")`, `ctx.receive::<T>("name")`.
     Gate { name: Option<LitStr>, ty: Option<Type> },
-    /// `ctx.decide("name", ..)`, `ctx.execute("name", ..)`.
+    /// `ctx.decide("name", ..)`, `ctx.negotiate_budget("name", ..)`.
     Named { name: Option<LitStr> },
+    /// `ctx.execute(id, step, ..)`: both are values, and may be literals. Whether the id differs from one repetition
+    /// to the next.
+    Dynamic { id: Option<LitStr>, step: Option<LitStr>, varies: bool },
     /// `ctx.emit(&event)`, with the event's type or constructor as written, if the source shows it.
     Emit { event: Option<String> },
     /// The others.
@@ -107,6 +112,9 @@ pub(crate) struct KeyModifier {
     /// Whether it differs from one repetition to the next.
     pub(crate) varies: bool,
 }
+
+/// In a graph, the step that is chosen at run time.
+const ANY: &str = "*";
 
 /// One durable call.
 pub(crate) struct Call {
@@ -151,7 +159,7 @@ impl Call {
                 varies: scope.varies(&argument.to_token_stream(), ctx),
             })
             .collect();
-        let target = Target::read(syscall, root, scope);
+        let target = Target::read(syscall, root, scope, ctx);
         let id = match ids.iter().find_map(|id| id.literal.as_ref()) {
             Some(literal) if !syscall.is_synchronous() => literal.value(),
             _ => target.id().unwrap_or_else(|| {
@@ -180,6 +188,11 @@ impl Call {
         })
     }
 
+    /// Whether repetitions differ without a key: their ids are values that do.
+    pub(crate) fn varies_by_id(&self) -> bool {
+        self.keys.is_empty() && matches!(self.target, Target::Dynamic { varies: true, .. })
+    }
+
     /// The call in the static graph.
     pub(crate) fn node(&self) -> Option<Node> {
         let (id, at) = (self.id.clone(), self.method.span());
@@ -187,6 +200,7 @@ impl Call {
             Syscall::Run | Syscall::Execute => {
                 let step = match &self.target {
                     Target::Step(path) => last_name(path),
+                    Target::Dynamic { step, .. } => step.as_ref().map_or_else(|| ANY.into(), LitStr::value),
                     _ => id.clone(),
                 };
                 Some(Node::Step { id, step, at })
@@ -209,7 +223,7 @@ impl Call {
             Syscall::Receive => Some(Node::Message { id, at }),
             Syscall::Send => Some(Node::Dispatch { id, at }),
             Syscall::Sleep | Syscall::SleepUntil | Syscall::Timeout => Some(Node::Timer { id, at }),
-            Syscall::Decide => Some(Node::Decision { id, at }),
+            Syscall::Decide | Syscall::NegotiateBudget => Some(Node::Decision { id, at }),
             Syscall::Emit => {
                 let event = match &self.target {
                     Target::Emit { event } => event.clone(),
@@ -223,7 +237,7 @@ impl Call {
 }
 
 impl Target {
-    fn read(syscall: Syscall, root: &ExprMethodCall, scope: &Scope) -> Self {
+    fn read(syscall: Syscall, root: &ExprMethodCall, scope: &Scope, ctx: &Ident) -> Self {
         let first = root.args.first();
         let name = first.and_then(literal);
         match syscall {
@@ -242,7 +256,12 @@ impl Target {
             },
             Syscall::Part => Self::Part { name, path: root.args.get(1).and_then(called_path).cloned() },
             Syscall::Suspend | Syscall::Receive => Self::Gate { name, ty: turbofish(root) },
-            Syscall::Decide | Syscall::Execute => Self::Named { name },
+            Syscall::Decide | Syscall::NegotiateBudget => Self::Named { name },
+            Syscall::Execute => Self::Dynamic {
+                varies: name.is_none() && first.is_some_and(|id| scope.varies(&id.to_token_stream(), ctx)),
+                id: name,
+                step: root.args.get(1).and_then(literal),
+            },
             Syscall::Emit => Self::Emit { event: event(root, scope) },
             _ => Self::Nothing,
         }
@@ -252,9 +271,10 @@ impl Target {
     fn id(&self) -> Option<String> {
         match self {
             Self::Step(path) | Self::Flow(path) => Some(last_name(path)),
-            Self::Part { name, .. } | Self::Gate { name, .. } | Self::Named { name } => {
-                name.as_ref().map(LitStr::value)
-            }
+            Self::Part { name, .. }
+            | Self::Gate { name, .. }
+            | Self::Named { name }
+            | Self::Dynamic { id: name, .. } => name.as_ref().map(LitStr::value),
             Self::Awaited(_) | Self::Opaque(_) | Self::Emit { .. } | Self::Nothing => None,
         }
     }

@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::item::line_of;
 
-use super::calls::{Call, Syscall, Target};
+use super::calls::{Call, Target};
 use super::scope::Repetition;
 use super::{Finding, Survey};
 
@@ -63,19 +63,22 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
             }
         }
         Target::Part { name, .. } => literal_name(call, name.as_ref(), "part", diagnostics),
-        Target::Named { name } => {
-            literal_name(call, name.as_ref(), "decision", diagnostics);
-        }
-        Target::Step(_) | Target::Flow(_) | Target::Opaque(_) | Target::Emit { .. } | Target::Nothing => {}
+        Target::Named { name } => literal_name(call, name.as_ref(), "decision", diagnostics),
+        Target::Dynamic { id: Some(id), .. } => check_name(id, "call", diagnostics),
+        Target::Step(_)
+        | Target::Flow(_)
+        | Target::Opaque(_)
+        // A dynamic call takes its id as a value: that is what it is for.
+        | Target::Dynamic { id: None, .. }
+        | Target::Emit { .. }
+        | Target::Nothing => {}
     }
 }
 
 fn literal_name(call: &Call, name: Option<&syn::LitStr>, what: &str, diagnostics: &mut Diagnostics) {
     match name {
-        Some(name) if call.syscall != Syscall::Execute => check_name(name, what, diagnostics),
-        // A dynamic call takes its id as a value: that is what it is for.
-        _ if call.syscall == Syscall::Execute => {}
-        _ => diagnostics.report(
+        Some(name) => check_name(name, what, diagnostics),
+        None => diagnostics.report(
             codes::NAME_NOT_LITERAL,
             &call.method,
             format_args!("the name of a {what} is a string literal"),
@@ -136,7 +139,7 @@ fn keys(call: &Call, diagnostics: &mut Diagnostics) {
         }
         None => return,
     };
-    if call.keys.is_empty() {
+    if call.keys.is_empty() && !call.varies_by_id() {
         diagnostics.report(
             codes::KEY_MISSING,
             &call.method,
@@ -193,7 +196,10 @@ fn another_id(call: &Call) -> String {
 fn has_identity(call: &Call) -> bool {
     let unnamed = match &call.target {
         Target::Opaque(_) | Target::Awaited(_) => true,
-        Target::Gate { name, .. } | Target::Part { name, .. } | Target::Named { name } => name.is_none(),
+        Target::Gate { name, .. }
+        | Target::Part { name, .. }
+        | Target::Named { name }
+        | Target::Dynamic { id: name, .. } => name.is_none(),
         Target::Step(_) | Target::Flow(_) | Target::Emit { .. } | Target::Nothing => false,
     };
     !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))

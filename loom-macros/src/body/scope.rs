@@ -93,8 +93,9 @@ impl Scope {
     }
 
     /// The indices of a call at this place, outermost first, which marks the loops as counted. In
-    /// a closure the last is a placeholder: the key that is required there takes its place.
-    pub(crate) fn indices(&mut self) -> Vec<TokenStream> {
+    /// a closure the last is a placeholder: the key that is required there takes its place, unless the id itself
+    /// varies.
+    pub(crate) fn indices(&mut self, varies_by_id: bool) -> Vec<TokenStream> {
         let mut indices = Vec::new();
         for frame in &mut self.frames {
             if let Frame::Loop { in_condition, used } = frame {
@@ -104,7 +105,7 @@ impl Scope {
             }
         }
         let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Block { .. }));
-        if matches!(innermost, Some(Frame::Closure { .. })) {
+        if matches!(innermost, Some(Frame::Closure { .. })) && !varies_by_id {
             indices.push(quote_spanned!(Span::mixed_site()=> 0));
         }
         indices

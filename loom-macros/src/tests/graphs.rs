@@ -33,6 +33,9 @@ fn render(nodes: &[Node]) -> String {
             Node::Decision { id, .. } => format!("decision {id}"),
             Node::Emit { id, event: None, .. } => id.clone(),
             Node::Emit { id, event: Some(event), .. } => format!("{id} {event}"),
+            Node::Message { id, .. } => format!("message {id}"),
+            Node::Send { id, .. } => format!("send {id}"),
+            Node::Child { id, flow, .. } => format!("child {flow} as {id}"),
             Node::Part { id, part, .. } => format!("part {part} as {id}"),
             Node::Loop { label, name, body, bound, .. } => {
                 let mark = match bound {
@@ -63,6 +66,14 @@ fn calls_come_in_the_order_of_evaluation() {
             "ctx.run(charge(ctx.part(\"p\", pay()).await)).id(\"x\").await; ctx.emit(&e); ctx.sleep(d).await;"
         ),
         "part pay as p, charge as x, emit, timer sleep"
+    );
+}
+
+#[test]
+fn a_step_that_is_chosen_at_run_time() {
+    assert_eq!(
+        graph("ctx.execute(\"a\", step, 1).await; ctx.execute(id, \"probe\", 1).await;"),
+        "* as a, probe as execute"
     );
 }
 

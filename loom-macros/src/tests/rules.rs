@@ -91,6 +91,10 @@ fn of_identities() {
         ("ctx.run(a(x).await).await;", &["L0218"]),
         ("ctx.part(name, p()).await; ctx.decide(name, || 1).await;", &["L0221", "L0221"]),
         ("ctx.execute(name, \"effect\", json!({})).await;", &[]),
+        ("ctx.execute(\"a\", s, 1).await; ctx.execute(\"a\", s, 2).await;", &["L0219"]),
+        ("ctx.execute(\"A b\", s, 1).await;", &["L0111"]),
+        ("ctx.negotiate_budget(name, ask).await;", &["L0221"]),
+        ("ctx.negotiate_budget(\"a\", ask).await; ctx.decide(\"a\", || 1).await;", &["L0219"]),
     ]);
 }
 
@@ -102,6 +106,10 @@ fn of_repetition() {
         ("xs.map(|x| ctx.run(a(x)))", &["L0207"]),
         ("xs.map(|x| ctx.run(a(x)).key(&x.id))", &[]),
         ("xs.map(|x| ctx.emit(&x))", &[]),
+        ("xs.map(|x| ctx.execute(&x.id, &x.step, x.input))", &[]),
+        ("xs.map(|x| ctx.execute(\"probe\", &x.step, x.input))", &["L0207"]),
+        ("xs.map(|x| ctx.execute(&plan.id, &x.step, x.input))", &["L0207"]),
+        ("for x in xs { v.push(async move { ctx.execute(x.id, \"s\", 1).await }); }", &[]),
         ("async { ctx.run(a()).await }.await", &[]),
         ("for x in xs { v.push(async move { ctx.run(a(x)).await }); }", &["L0207"]),
         ("for x in xs { ctx.run(a(x)).key(\"x\").await; }", &["L0208"]),

@@ -220,12 +220,12 @@ understood {
     ExecutionForked(Forked) = "EXECUTION_FORKED",
     /// Another execution waits for this one to end.
     WatchAdded(Parent) = "WATCH_ADDED",
+    /// An effect was refused by a ceiling or policy: its body does not run, and its frame fails next.
+    EffectDenied(EffectDenied) = "EFFECT_DENIED",
 }
 reserved {
     /// The authorizer refused to start or resume it.
     ExecutionDenied = "EXECUTION_DENIED",
-    /// A policy refused an effect.
-    EffectDenied = "EFFECT_DENIED",
     /// An effect used something that is counted.
     ResourceMetered = "RESOURCE_METERED",
     /// A budget does not cover an effect.
@@ -443,6 +443,15 @@ pub struct InDoubt {
     pub reason: String,
 }
 
+/// Body of `EFFECT_DENIED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectDenied {
+    /// The frame of the effect.
+    pub frame: FrameId,
+    /// Why, as whoever refused it says. Holds no payload.
+    pub reason: String,
+}
+
 /// Body of `DOMAIN`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Domain {
@@ -505,6 +514,7 @@ impl Event {
             Self::GateOpened(e) => &e.frame,
             Self::GateAnswered(e) => &e.frame,
             Self::EffectIndoubt(e) => &e.frame,
+            Self::EffectDenied(e) => &e.frame,
             Self::Domain(e) => &e.frame,
             Self::MessageAwaited(e) => &e.frame,
             Self::MessageReceived(e) => &e.frame,

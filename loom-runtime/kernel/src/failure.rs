@@ -51,6 +51,20 @@ pub enum EffectError {
         /// Who gave it up.
         by: String,
     },
+    /// No step of this name is registered in the program that was to run it; nothing ran.
+    #[error("this program has no step `{step}`")]
+    UnknownStep {
+        /// The name asked for.
+        step: String,
+    },
+    /// The input does not fit the schema of the step; nothing ran.
+    #[error("the input does not fit step `{step}`: {reason}")]
+    InvalidInput {
+        /// The step.
+        step: String,
+        /// What is wrong, and where; never the value.
+        reason: String,
+    },
     /// A child execution could not be started.
     #[error("the child `{child}` was not started: {reason}")]
     NotStarted {
@@ -110,6 +124,8 @@ impl EffectError {
             Self::Cancelled => "cancelled",
             Self::OverBudget { .. } => "over_budget",
             Self::InDoubt { .. } => "in_doubt",
+            Self::UnknownStep { .. } => "unknown_step",
+            Self::InvalidInput { .. } => "invalid_input",
             Self::NotStarted { .. } => "not_started",
             Self::PayloadTooLarge { .. } => "payload_too_large",
         }

@@ -456,6 +456,8 @@ impl State {
                     frame.outcome.clone_from(&e.outcome);
                 }
             }
+            // Its frame fails next; this says that it was a refusal.
+            Event::EffectDenied(e) => drop(self.unsettled(&e.frame)?),
             Event::Reserved(..) => {}
         }
         Ok(())

@@ -264,8 +264,16 @@ impl App {
 
 /// Whether a value fits a JSON Schema; if not, what is wrong and where.
 pub(crate) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), String> {
-    let validator =
-        jsonschema::validator_for(schema).map_err(|e| format!("the schema itself is invalid: {e}"))?;
+    check(&validator(schema)?, value)
+}
+
+/// A schema, ready to be checked against more than once.
+pub(crate) fn validator(schema: &serde_json::Value) -> Result<jsonschema::Validator, String> {
+    jsonschema::validator_for(schema).map_err(|e| format!("the schema itself is invalid: {e}"))
+}
+
+/// As [`fits`].
+pub(crate) fn check(validator: &jsonschema::Validator, value: &Payload) -> Result<(), String> {
     let value: serde_json::Value = value.decode().map_err(|e| e.0)?;
     let wrong: Vec<_> = validator
         .iter_errors(&value)

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 
 use super::App;
 use crate::{
-    Limits, Memory, Registry, RegistryError, Resources,
+    Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
     clock::Clock,
     ports::Store,
     worker::{Engine, WorkerOptions},
@@ -20,6 +20,7 @@ pub struct AppBuilder {
     limits: Limits,
     options: WorkerOptions,
     clock: Clock,
+    budgets: Option<Arc<dyn Negotiate>>,
 }
 
 /// Everything that is wrong with a program, in a stable order.
@@ -55,6 +56,14 @@ impl AppBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Who says how much of what flows ask for they get: [`Ctx::negotiate_budget`](crate::Ctx::negotiate_budget). Unless
+    /// set, they get everything.
+    #[must_use]
+    pub fn budgets(mut self, negotiator: impl Negotiate) -> Self {
+        self.budgets = Some(Arc::new(negotiator));
         self
     }
 
@@ -95,7 +104,9 @@ impl AppBuilder {
             "registered"
         );
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
-        let engine = Engine::new(store, registry, self.resources, self.limits, self.options, self.clock);
+        let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
+        let engine =
+            Engine::new(store, registry, self.resources, self.limits, self.options, self.clock, budgets);
         Ok(App { engine })
     }
 }

@@ -9,20 +9,22 @@ mod messages;
 mod pending;
 mod project;
 mod start;
+mod stream;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
 
 use kernel::{Envelope, ExecutionId, State};
 
-pub(crate) use answer::fits;
 pub use answer::{AnswerError, ControlError, GateAddress};
+pub(crate) use answer::{check, validator};
 pub use builder::{AppBuilder, BuildError};
 pub use handle::{ExecutionError, Handle};
 pub use messages::{SendError, SendMessage, UpdateError};
 pub use pending::{Pending, Said};
 pub use project::ProjectError;
 pub use start::{Start, StartDynamic, StartError};
+pub use stream::StepStream;
 pub use watch::Events;
 
 use crate::{

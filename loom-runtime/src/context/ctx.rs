@@ -11,10 +11,13 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Cancellation, ChildCall, Decide, Execute, Parallel, PartRun, Receive, Run, Scope, Sleep, Spawn, Suspend,
-    Timeout, background::Background, place::Place,
+    Cancellation, ChildCall, Decide, Execute, NegotiateBudget, Parallel, PartRun, Receive, Run, Scope, Sleep,
+    Spawn, Suspend, Timeout, background::Background, execute::Inputs, place::Place,
 };
-use crate::{DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, PartCall, Registry, Site, Step, StepCall};
+use crate::{
+    Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, PartCall, Registry, Site,
+    Step, StepCall,
+};
 
 /// A flow's context. Cheap to clone.
 ///
@@ -26,6 +29,8 @@ pub struct Ctx {
     limits: Limits,
     program: Arc<Program>,
     prefix: Option<FrameId>,
+    /// Of the flow, and of the parts that lead here.
+    ceilings: Vec<&'static [&'static str]>,
     site: Option<(&'static Site, Vec<u64>)>,
 }
 
@@ -33,7 +38,9 @@ pub struct Ctx {
 pub(crate) struct Program {
     pub(crate) flow: &'static FlowDescriptor,
     pub(crate) registry: Arc<Registry>,
+    budgets: Arc<dyn Negotiate>,
     pub(crate) background: Arc<Background>,
+    pub(super) inputs: Inputs,
 }
 
 impl Ctx {
@@ -42,9 +49,11 @@ impl Ctx {
         limits: Limits,
         flow: &'static FlowDescriptor,
         registry: Arc<Registry>,
+        budgets: Arc<dyn Negotiate>,
     ) -> Self {
-        let program = Arc::new(Program { flow, registry, background: Arc::default() });
-        Self { cx, limits, program, prefix: None, site: None }
+        let (background, inputs) = (Arc::default(), Inputs::default());
+        let program = Arc::new(Program { flow, registry, budgets, background, inputs });
+        Self { cx, limits, program, prefix: None, ceilings: Vec::from_iter(flow.effects), site: None }
     }
 
     /// Runs a step once and records how it ended: the value has the type that `call.await` would have.
@@ -55,10 +64,12 @@ impl Ctx {
     }
 
     /// Calls a part of the flow; the ids inside it begin with `name`.
-    pub fn part<T: 'static, P>(&self, name: &'static str, call: PartCall<T, P>) -> PartRun<T> {
+    pub fn part<T: 'static, P: Part>(&self, name: &'static str, call: PartCall<T, P>) -> PartRun<T> {
         let mut place = self.place();
         place.set_id(name);
-        PartRun::new(self.clone(), place, call)
+        let mut ctx = self.clone();
+        ctx.ceilings.extend(P::CEILING);
+        PartRun::new(ctx, place, call)
     }
 
     /// Asks somebody outside, and waits for the answer: days, if need be, and through deploys. The gate's address is
@@ -132,14 +143,16 @@ impl Ctx {
         Timeout::new(limit, Sleep::new(self.cx.clone(), place, Due::After(limit)), future)
     }
 
-    /// Runs a registered step that is chosen by its name, with JSON as input. See [`Execute`].
-    pub fn execute(&self, name: &'static str, step: impl Into<String>, input: Payload) -> Execute {
+    /// Runs a registered step that is chosen by its name, with JSON as input: for flows that follow a plan which is
+    /// data. See [`Execute`].
+    ///
+    /// The first argument is the call's id, and may be a value: `ctx.execute(&node.id, &node.step, node.input)`. In a
+    /// loop the index is added, as everywhere, or `.key(..)` in its place; a closure needs neither when the id varies.
+    pub fn execute(&self, id: impl AsRef<str>, step: impl Into<String>, input: impl Serialize) -> Execute {
         let mut place = self.place();
-        if self.site.is_none() {
-            place.set_id(name);
-        }
-        let program = (self.program.registry.clone(), self.program.flow.effects);
-        Execute::new(self.cx.clone(), place, self.limits, program, step.into(), input)
+        place.set_id(id.as_ref().to_owned());
+        let program = (self.program.clone(), self.ceilings.clone());
+        Execute::new(self.cx.clone(), place, self.limits, program, step.into(), Payload::encode(&input))
     }
 
     /// Completes when somebody cancels the execution. See [`Cancellation`].
@@ -212,7 +225,27 @@ impl Ctx {
         Decide::new(self.cx.clone(), place, self.limits, choose)
     }
 
-    /// Records a fact of the domain, once per execution and call.
+    /// Asks for an amount of something that is limited, and gets a [`Grant`](crate::Grant): how much of it there is for
+    /// this call. The host's [`Negotiate`](crate::Negotiate) says so, once; the grant is recorded as a decision, and is
+    /// the same on every replay. Without a negotiator everything is granted.
+    ///
+    /// ```ignore
+    /// let grant = ctx.negotiate_budget("draft", Ask::new("tokens", 8_000)).await;
+    /// let draft = ctx.run(write(brief, grant.granted)).await?;
+    /// ```
+    ///
+    /// A grant is an answer, and nothing is withheld by it: reserving, using and settling is the negotiator's to
+    /// account for.
+    pub fn negotiate_budget(&self, name: &'static str, ask: Ask) -> NegotiateBudget {
+        let mut place = self.place();
+        if self.site.is_none() {
+            place.set_id(name);
+        }
+        NegotiateBudget::new(self.cx.clone(), place, self.limits, self.program.budgets.clone(), ask)
+    }
+
+    /// Records a fact of the domain, once per execution and call: a flow that is resumed passes here again, and what is in
+    /// the log is not written again. What a crash took before it was written is.
     pub fn emit<E: DomainEvent>(&self, event: &E) {
         let place = self.place();
         let data = match Payload::encode(event) {

@@ -2,37 +2,98 @@
 //! Not a way around the registry: the step is one of this program's, and its input fits its schema.
 
 use std::{
+    collections::HashMap,
     future::Future,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
 };
 
+use jsonschema::Validator;
 use kernel::{
-    EffectError, Payload,
+    EffectError, Failed, Fault, InvalidPayload, ParkReport, Payload,
     machine::{Cx, Op, Settled},
 };
 
 use super::{
-    ctx::Stage,
+    ctx::{Program, Stage},
     place::{Place, placed},
 };
-use crate::{Error, Failure, Limits, Registry, ceiling::allows};
+use crate::{Failure, Limits, StepDescriptor, app, ceiling::allows};
 
 /// `ctx.execute("id", "step", input)`: a future of what the registered step `step` returns, as JSON.
 ///
-/// For flows that follow a plan which is not known when they are compiled. The step's delivery, retries and timeout
-/// are its own. A step that is not registered, an input that does not fit its schema, and effect classes beyond the
-/// flow's ceiling are [`EffectError::Denied`]: recorded, and nothing runs.
+/// For flows that follow a plan which is not known when they are compiled: a graph that was drawn by a person, the tool
+/// that a model asks for. The step's delivery, retries and timeout are its own; its outcome is recorded like any other.
+///
+/// ```ignore
+/// for node in &plan.nodes {
+///     let output = ctx.execute(&node.id, &node.step, &node.input).await?;   // a Payload
+///     outputs.insert(node.id.clone(), output);
+/// }
+/// ```
+///
+/// # Errors
+/// [`ExecuteError`]. Nothing runs when the step is not registered ([`EffectError::UnknownStep`]), its input does not fit
+/// its schema ([`EffectError::InvalidInput`]) or is too large, or one of its effect classes is over the ceiling of the
+/// flow or of a part that leads here: [`EffectError::Denied`], with an `EFFECT_DENIED` event of its own.
 #[must_use = "a step does nothing until it is awaited"]
 pub struct Execute {
     cx: Cx,
     place: Place,
     limits: Limits,
-    registry: Arc<Registry>,
-    ceiling: Option<&'static [&'static str]>,
+    program: Arc<Program>,
+    ceilings: Vec<&'static [&'static str]>,
     step: String,
-    stage: Stage<Payload>,
+    stage: Stage<Result<Payload, InvalidPayload>>,
+}
+
+/// Why a step that was called by its name gave no output.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExecuteError {
+    /// The step returned an error of its own.
+    #[error("step `{step}` failed with {code}: {message}")]
+    Failed {
+        /// The step.
+        step: String,
+        /// The name of the error's variant.
+        code: String,
+        /// One line for people.
+        message: String,
+        /// The error, as JSON: [`ExecuteError::own`] reads it.
+        error: Payload,
+    },
+    /// The engine reports: nothing ran, or no attempt came to an end of its own.
+    #[error(transparent)]
+    Engine(EffectError),
+}
+
+impl ExecuteError {
+    /// The name under which the log files the failure.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Failed { code, .. } => code,
+            Self::Engine(engine) => engine.code(),
+        }
+    }
+
+    /// The step's own error again, for who knows its type; `None` when it was the engine, or the error is no `E`.
+    pub fn own<E: Failure>(&self) -> Option<E> {
+        match self {
+            Self::Failed { error, .. } => error.decode().ok(),
+            Self::Engine(_) => None,
+        }
+    }
+
+    fn of(step: &str, failed: Failed) -> Self {
+        let Failed { code, message, error, engine } = failed;
+        match engine {
+            Some(engine) => Self::Engine(engine),
+            None => {
+                Self::Failed { step: step.into(), code, message, error: error.unwrap_or(Payload::null()) }
+            }
+        }
+    }
 }
 
 placed!(Execute);
@@ -42,51 +103,69 @@ impl Execute {
         cx: Cx,
         place: Place,
         limits: Limits,
-        (registry, ceiling): (Arc<Registry>, Option<&'static [&'static str]>),
+        (program, ceilings): (Arc<Program>, Vec<&'static [&'static str]>),
         step: String,
-        input: Payload,
+        input: Result<Payload, InvalidPayload>,
     ) -> Self {
-        Self { cx, place, limits, registry, ceiling, step, stage: Stage::Inert(input) }
+        Self { cx, place, limits, program, ceilings, step, stage: Stage::Inert(input) }
     }
 }
 
 impl Future for Execute {
-    type Output = Result<Payload, Error>;
+    type Output = Result<Payload, ExecuteError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, limits, registry, ceiling, step, stage } = &mut *self;
+        let Self { cx, place, limits, program, ceilings, step, stage } = &mut *self;
         let settled = stage.poll(context, |input| {
-            let known = registry.step(step);
+            let input = match input {
+                Ok(input) => input,
+                Err(reason) => {
+                    let message = format!("the input of step `{step}` cannot be written as JSON: {reason}");
+                    cx.raise(ParkReport::new(Fault::Unserializable, message));
+                    return None;
+                }
+            };
+            let known = program.registry.step(step);
             let (delivery, retry) = known.map(|known| (known.delivery, known.retry)).unwrap_or_default();
-            let denied = |reason: String| Some(EffectError::Denied { reason });
             let refuse = match known {
-                None => denied(format!("this program has no step `{step}`")),
-                Some(known) => match over(*ceiling, known.effects) {
-                    Some(class) => denied(format!("`{class}` of step `{step}` is over the flow's ceiling")),
-                    None => match crate::app::fits((known.input)().as_value(), &input) {
-                        Err(reason) => denied(format!("the input does not fit step `{step}`: {reason}")),
-                        Ok(()) => limits.refuse_input(step, &input),
-                    },
-                },
+                None => Some(EffectError::UnknownStep { step: step.clone() }),
+                Some(known) => over(ceilings, known)
+                    .or_else(|| limits.refuse_input(step, &input))
+                    .or_else(|| program.inputs.refuse(known, &input)),
             };
             let (timeout, detached) = (None, false);
             let op = Op::Step { step: step.clone(), input, delivery, retry, timeout, refuse, detached };
             place.call(cx, step, op)
         });
         match settled {
-            Poll::Pending => Poll::Pending,
             Poll::Ready(Settled::Completed(output)) => Poll::Ready(Ok(output)),
-            Poll::Ready(Settled::Failed(failed)) => Poll::Ready(Err(match failed.engine {
-                Some(engine) => Error::from_engine(engine),
-                None => Error::msg(failed.message),
-            })),
-            Poll::Ready(_) => Poll::Pending,
+            Poll::Ready(Settled::Failed(failed)) => Poll::Ready(Err(ExecuteError::of(step, failed))),
+            Poll::Ready(_) | Poll::Pending => Poll::Pending,
         }
     }
 }
 
-/// The first of the classes that a ceiling does not cover.
-fn over(ceiling: Option<&[&str]>, classes: &[&'static str]) -> Option<&'static str> {
-    let ceiling = ceiling?;
-    classes.iter().copied().find(|class| !allows(ceiling, class))
+/// The denial, when a ceiling does not cover a class of the step.
+fn over(ceilings: &[&[&str]], step: &StepDescriptor) -> Option<EffectError> {
+    let beyond = |class: &&&str| ceilings.iter().any(|ceiling| !allows(ceiling, class));
+    let class = step.effects.iter().find(beyond)?;
+    let name = step.name;
+    Some(EffectError::Denied { reason: format!("`{class}` of step `{name}` is over the flow's ceiling") })
+}
+
+/// The schemas of the inputs that one run of a flow has checked: a plan calls the same few steps again and again, and
+/// so does its replay.
+#[derive(Default)]
+pub(super) struct Inputs(Mutex<HashMap<&'static str, Arc<Result<Validator, String>>>>);
+
+impl Inputs {
+    fn refuse(&self, step: &'static StepDescriptor, input: &Payload) -> Option<EffectError> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = || Arc::new(app::validator((step.input)().as_value()));
+        let schema = known.entry(step.name).or_insert_with(made).clone();
+        drop(known);
+        let fits =
+            schema.as_ref().as_ref().map_err(Clone::clone).and_then(|schema| app::check(schema, input));
+        fits.err().map(|reason| EffectError::InvalidInput { step: step.name.into(), reason })
+    }
 }

@@ -23,6 +23,7 @@ use super::{
     attempt::{self, TIDYING},
     engine::Engine,
     locals::{Lease, Local, Progress},
+    streams::Feed,
     transition,
 };
 use crate::{
@@ -234,7 +235,7 @@ impl Driver {
             return Ok(Err((next, ParkReport::new(Fault::MissingFlow, message))));
         };
         let (limits, run) = (self.engine.limits, descriptor.run);
-        let (nudges, registry) = (self.nudges.clone(), self.engine.registry.clone());
+        let (nudges, engine) = (self.nudges.clone(), self.engine.clone());
         let config = Config {
             execution: self.execution.clone(),
             generation: self.fence,
@@ -248,7 +249,7 @@ impl Driver {
         let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
             // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
             Box::pin(tokio::task::unconstrained(run(
-                Ctx::new(cx, limits, descriptor, registry.clone()),
+                Ctx::new(cx, limits, descriptor, engine.registry.clone(), engine.budgets.clone()),
                 input,
             )))
         });
@@ -314,6 +315,8 @@ impl Driver {
                     match self.append(&batch, &machine.state().frames).await? {
                         true => {
                             self.offer(machine, Input::Written);
+                            let events = batch.events.iter().map(|envelope| &envelope.event);
+                            self.engine.streams.recorded(&self.execution, events);
                             self.publish_progress(machine, &batch);
                         }
                         false => {
@@ -351,17 +354,24 @@ impl Driver {
         let cancel = CancellationToken::new();
         let (frame, attempt) = (invoke.frame.clone(), invoke.attempt);
         let timeout = invoke.timeout.or(step.timeout);
+        let (streams, limits) = (&self.engine.streams, self.engine.limits);
+        let turn = (self.fence, machine.state().run, attempt);
+        streams.begun(&self.execution, &frame, turn);
+        let feed = Feed::new(streams, &self.execution, &frame, turn, limits.payload);
+        let closing = feed.closing();
         let env = StepEnv::new(
             &invoke,
             step.name,
             self.execution.clone(),
             self.engine.resources.clone(),
-            self.engine.limits,
+            limits,
             cancel.clone(),
+            feed,
         );
         let (ended, of) = (self.ended.0.clone(), frame.clone());
         let over = cancel.clone().drop_guard();
         let task = tokio::spawn(async move {
+            let _closing = closing;
             let _over = over; // what the step left running is told that nobody waits any more
             let end = attempt::run(step, invoke.input, env, timeout).await;
             // The driver may be gone: then nobody is to know.

@@ -18,10 +18,11 @@ use super::{
     WorkerOptions,
     driver::{Driver, Nudge, Origin},
     locals::{Lease, Local, Locals, Progress},
+    streams::Streams,
     wakes::Wakes,
 };
 use crate::{
-    Limits, Registry, Resources,
+    Limits, Negotiate, Registry, Resources,
     clock::Clock,
     code,
     inbox_item::Item,
@@ -58,6 +59,8 @@ pub(crate) struct Engine {
     pub(crate) options: WorkerOptions,
     pub(crate) clock: Clock,
     pub(crate) worker: WorkerId,
+    pub(crate) budgets: Arc<dyn Negotiate>,
+    pub(crate) streams: Arc<Streams>,
     codes: HashMap<&'static str, Fingerprints>,
     program: Digest,
     locals: Locals,
@@ -79,6 +82,7 @@ impl Engine {
         limits: Limits,
         options: WorkerOptions,
         clock: Clock,
+        budgets: Arc<dyn Negotiate>,
     ) -> Arc<Self> {
         let codes = registry.flows().map(|flow| (flow.name, code::of(flow, &registry))).collect();
         let program = code::of_program(&registry);
@@ -90,6 +94,8 @@ impl Engine {
             options,
             clock,
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
+            budgets,
+            streams: Arc::default(),
             codes,
             program,
             locals: Locals::default(),

@@ -6,12 +6,14 @@ mod birth;
 mod driver;
 mod engine;
 mod locals;
+mod streams;
 mod transition;
 mod wakes;
 
 pub(crate) use birth::{Birth, Place};
 pub(crate) use engine::Engine;
 pub(crate) use locals::Progress;
+pub(crate) use streams::{Feed, Reader, Told, Turn};
 
 use std::time::Duration;
 

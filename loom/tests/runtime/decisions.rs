@@ -3,11 +3,14 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use loom::{ExecutionError, Status, prelude::*};
+use futures_util::FutureExt;
+use loom::{ExecutionError, Status, kernel::Event, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Process, Rig, World, count, id, on_both, registry, told, until};
+use crate::support::{
+    Process, Rig, World, around_every_append, count, id, log, on_both, registry, told, until,
+};
 
 #[event(name = "noted")]
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -58,6 +61,23 @@ async fn deciding(ctx: Ctx, salt: String) -> loom::Result<u32> {
     ctx.emit(&Noted { turn: 2 });
     ctx.suspend::<bool>("two").await?;
     Ok(chosen)
+}
+
+/// Two facts before the gate, from one place in a loop, one from a part, one after the gate.
+#[flow]
+async fn telling(ctx: Ctx) -> loom::Result<u32> {
+    for turn in 0..2 {
+        ctx.emit(&Noted { turn });
+    }
+    ctx.part("more", tell_more()).await;
+    ctx.suspend::<bool>("go").await?;
+    ctx.emit(&Noted { turn: 3 });
+    Ok(4)
+}
+
+#[flow(part)]
+async fn tell_more(ctx: Ctx) {
+    ctx.emit(&Noted { turn: 2 });
 }
 
 /// How often it was asked, by the salt.
@@ -146,7 +166,7 @@ async fn panicking(ctx: Ctx) -> loom::Result<u32> {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [drawing, deciding, branching, joining, racing, panicking],
+        flows: [drawing, deciding, branching, joining, racing, panicking, telling],
         steps: [show, branch, alpha, beta, gamma, loser, unsteady]
     )
 }
@@ -157,6 +177,32 @@ async fn start<F: loom::Flow>(process: &Process, call: impl FnOnce() -> loom::Fl
 }
 
 on_both! {
+    /// A fact is in the log once, in its order, wherever the process dies and however often the flow passes it again.
+    async fn facts_are_told_once_around_every_crash(rig: Rig) {
+        let crashes = around_every_append(
+            &rig,
+            all,
+            |app, run| async move {
+                let handle = app.start(telling()).id(run.as_str()).await.unwrap();
+                app.work();
+                // A third owner, for the pass after a wait.
+                handle.until(&[Status::Suspended]).await.unwrap();
+                handle.resume("go", &true, "ada").await.unwrap();
+                assert_eq!(handle.result().await.unwrap(), 4);
+            }.boxed(),
+            async |app, run| {
+                let log = log(&app, &run).await;
+                let facts: Vec<_> = log.iter().filter_map(|envelope| match &envelope.event {
+                    Event::Domain(e) => Some((e.frame.as_str(), e.data.decode::<Noted>().unwrap().turn)),
+                    _ => None,
+                }).collect();
+                assert_eq!(facts, [("emit#0", 0), ("emit#1", 1), ("more/emit", 2), ("emit~2", 3)]);
+                loom::replay_check(&all(), &log).unwrap();
+            },
+        ).await;
+        assert!(crashes >= 4, "only {crashes}");
+    }
+
     async fn b103_what_is_drawn_is_the_same_after_every_crash(rig: Rig) {
         let process = Process::start(&rig, all()).await;
         start(&process, drawing).await;

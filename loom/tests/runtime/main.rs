@@ -5,6 +5,7 @@
 mod support;
 
 mod agents;
+mod budgets;
 mod cancels;
 mod checks;
 mod decisions;
@@ -12,6 +13,8 @@ mod events;
 mod exchange;
 mod faults;
 mod gates;
+mod interpreter;
+mod live;
 mod owners;
 mod projections;
 mod retries;

@@ -97,6 +97,7 @@ pub(crate) fn essence(event: &Event) -> String {
         }
         Event::GateAnswered(e) => format!("{} (by {})", value(&e.answer), e.by),
         Event::EffectIndoubt(e) => format!("attempt {} ended without an outcome: {}", e.attempt, e.reason),
+        Event::EffectDenied(e) => shorten(&e.reason, PAYLOAD),
         Event::Domain(e) => format!("{} v{} {}", e.name, e.version, value(&e.data)),
         Event::MessageAwaited(e) => format!("on {}", e.topic),
         Event::MessageReceived(e) => format!("{} (by {})", value(&e.message.body), e.message.by),

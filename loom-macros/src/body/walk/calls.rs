@@ -40,7 +40,8 @@ impl Walker<'_> {
                 self.graph.push(node);
             }
             let receiver = receiver_of(call);
-            *receiver = rewrite::at(receiver, self.calls.len(), &self.scope.indices(), (self.held)(&read));
+            let indices = self.scope.indices(read.varies_by_id());
+            *receiver = rewrite::at(receiver, self.calls.len(), &indices, (self.held)(&read));
             self.calls.push(read);
         }
     }

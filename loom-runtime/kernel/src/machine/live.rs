@@ -9,9 +9,10 @@ use super::{
     poll::{Moment, Turn},
 };
 use crate::{
-    Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectError, Event, Failed,
-    Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome, ParkReport,
-    Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet, UnfoldableEvent,
+    Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied, EffectError,
+    Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
+    ParkReport, Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
+    UnfoldableEvent,
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -163,7 +164,7 @@ impl Machine {
             && let Some(owed) = self.owed.pop_front()
         {
             let settled = match owed {
-                Owed::Failure(frame, error) => self.fail(frame, error.into()),
+                Owed::Failure(frame, error) => self.refuse(frame, error),
                 Owed::Answer(frame, early) => self.answer(frame, early).map(drop),
                 Owed::Mail(topic) => self.deliver_mail(&topic),
             };
@@ -205,6 +206,15 @@ impl Machine {
         let turn = self.pass(Some((&frame, outcome)), moment)?;
         self.accept(self.unless_stuck(turn)?);
         Ok(())
+    }
+
+    /// Fails a frame that was not run; a denial is an event of its own before that, for whoever audits.
+    fn refuse(&mut self, frame: FrameId, error: EffectError) -> Result<(), ParkReport> {
+        if let EffectError::Denied { reason } = &error {
+            let (frame, reason) = (frame.clone(), reason.clone());
+            self.commit(Event::EffectDenied(EffectDenied { frame, reason }))?;
+        }
+        self.fail(frame, error.into())
     }
 
     pub(super) fn fail(&mut self, frame: FrameId, failure: Failed) -> Result<(), ParkReport> {
@@ -486,12 +496,17 @@ impl Machine {
         Offered::Accepted
     }
 
-    /// The limit that forbids the call, if one does.
+    /// What forbids the call, if something does.
     pub(super) fn refusal(&self, frame: &FrameId) -> Option<EffectError> {
-        match &self.cx.shared.lock().slots.get(frame)?.op {
-            Op::Step { refuse, .. } | Op::Child { refuse, .. } => refuse.clone(),
-            _ => None,
-        }
+        let error = match &self.cx.shared.lock().slots.get(frame)?.op {
+            Op::Step { refuse, .. } | Op::Child { refuse, .. } => refuse.clone()?,
+            _ => return None,
+        };
+        // The input of a refused call is not written. What another program has taken on does not fail for being
+        // unknown to this one: that is a fault of the deploy, and the attempt parks.
+        let taken_on = self.state().frames.get(frame).is_some_and(|known| known.input.is_some());
+        let unknown = matches!(error, EffectError::UnknownStep { .. } | EffectError::InvalidInput { .. });
+        (!(taken_on && unknown)).then_some(error)
     }
 
     fn tick(&mut self) -> Done {

@@ -54,6 +54,8 @@ fn any_effect_error() -> impl Strategy<Value = EffectError> {
         (any::<u32>(), ".*").prop_map(|(attempts, last)| EffectError::Exhausted { attempts, last }),
         Just(EffectError::Cancelled),
         ".*".prop_map(|resource| EffectError::OverBudget { resource }),
+        ".*".prop_map(|step| EffectError::UnknownStep { step }),
+        (".*", ".*").prop_map(|(step, reason)| EffectError::InvalidInput { step, reason }),
         (any::<u32>(), ".*").prop_map(|(attempt, by)| EffectError::InDoubt { attempt, by }),
         (".*", ".*").prop_map(|(child, reason)| EffectError::NotStarted { child, reason }),
         (".*", any::<u64>(), any::<u64>()).prop_map(|(step, size, limit)| EffectError::PayloadTooLarge {
@@ -268,6 +270,9 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
                 .prop_map(|(from, children)| Event::ExecutionForked(Forked { from, children }))
                 .boxed()
         }
+        Kind::EffectDenied => (any_frame(), ".*")
+            .prop_map(|(frame, reason)| Event::EffectDenied(EffectDenied { frame, reason }))
+            .boxed(),
         Kind::WatchAdded => any_parent().prop_map(Event::WatchAdded).boxed(),
         // The reserved ones; a kind that is understood but missing above is found by `kind()` below.
         reserved => any_payload().prop_map(move |payload| Event::Reserved(reserved, payload)).boxed(),

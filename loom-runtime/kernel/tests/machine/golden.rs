@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use kernel::{
     Delivery, Envelope, Event, Kind, OnClose, Record, Reply, RetryClass, State,
-    machine::{AttemptEnd, Input, Settled},
+    machine::{AttemptEnd, Input, Op, Request, Settled},
 };
 use serde_json::{Value, json};
 
@@ -49,6 +49,12 @@ fn busy() -> AttemptEnd {
 
 fn goldens() -> Vec<Golden> {
     vec![
+        ("a-denied-effect", denied(), |flow| {
+            let mut play = Play::start(flow);
+            play.pump();
+            play.output();
+            play.log
+        }),
         ("steps-retries-and-choices", everything(), |flow| {
             let mut play = Play::start(flow);
             play.end("first", busy());
@@ -274,6 +280,16 @@ fn branching() -> Flow {
             futures_util::future::join(step(&cx, "work", json!(0)), child(&cx, "ship", OnClose::Cancel))
                 .await;
         ok([told(work), told(ship)])
+    })
+}
+
+fn denied() -> Flow {
+    flow(|cx| async move {
+        let mut refused = step(&cx, "charge", json!(7));
+        if let Some(Request { op: Op::Step { refuse, .. }, .. }) = refused.request_mut() {
+            *refuse = Some(kernel::EffectError::Denied { reason: "over the ceiling".into() });
+        }
+        ok(vec![told(refused.await)])
     })
 }
 

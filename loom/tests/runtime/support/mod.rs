@@ -1,6 +1,7 @@
 //! What every case needs: a database, programs on it that can be killed, and a world in which effects are counted.
 //! Not cases.
 
+mod crash;
 mod process;
 mod tap;
 mod world;
@@ -14,6 +15,7 @@ use loom::{
     sqlite::Sqlite,
 };
 
+pub(crate) use crash::around_every_append;
 pub(crate) use process::Process;
 pub(crate) use tap::{Tap, Tapped};
 pub(crate) use world::World;

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use loom::{App, Registry};
+use loom::{App, AppBuilder, Registry};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Rig, Tap};
@@ -20,9 +20,19 @@ impl Process {
     }
 
     pub(crate) async fn start_with(rig: &Rig, registry: Registry, tap: Tap) -> Self {
+        Self::start_building(rig, registry, tap, |builder| builder).await
+    }
+
+    /// With more that belongs to the program.
+    pub(crate) async fn start_building(
+        rig: &Rig,
+        registry: Registry,
+        tap: Tap,
+        with: impl FnOnce(AppBuilder) -> AppBuilder + Send + 'static,
+    ) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (rig, of) = (rig.clone(), tap.clone());
-        let app = async move { rig.builder(registry, &of).await.build().unwrap() };
+        let app = async move { with(rig.builder(registry, &of).await).build().unwrap() };
         let app = runtime.spawn(app).await.unwrap();
         Self { runtime: Some(runtime), app, tap }
     }
