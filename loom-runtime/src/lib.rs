@@ -33,8 +33,9 @@ mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
-    AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, UpdateError,
+    AnswerError, App, AppBuilder, BuildError, ChildPolicy, ControlError, Events, ExecutionError, Fork,
+    ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic,
+    StartError, UpdateError,
 };
 pub use context::{
     Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,

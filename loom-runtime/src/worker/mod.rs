@@ -9,9 +9,10 @@ mod locals;
 mod transition;
 mod wakes;
 
-pub(crate) use birth::{Birth, Place};
+pub(crate) use birth::{Birth, Branch, Place};
 pub(crate) use engine::Engine;
 pub(crate) use locals::Progress;
+pub(crate) use transition::gate as gate_change;
 
 use std::time::Duration;
 
