@@ -11,6 +11,7 @@ mod decisions;
 mod events;
 mod exchange;
 mod faults;
+mod forks;
 mod gates;
 mod owners;
 mod projections;

@@ -227,8 +227,12 @@ async fn same(
     let wishes = Wishes { at: Some(from.events), ..wishes.clone() };
     let prefix = Prefix::read(app, origin, &wishes).await?;
     let asked = Plan::of(app, &prefix, &wishes, &id)?.forked;
-    // The origin may have got answers since.
-    let answered = wishes.copy_answers || made.answers == asked.answers;
+    // The origin may have got answers since: those that it had are still the same, and so are those of the stubs.
+    let kept = made.answers.iter().all(|(frame, answer)| asked.answers.get(frame) == Some(answer));
+    let all = asked.answers.keys().all(|frame| {
+        let copied = wishes.copy_answers && !wishes.stubs.contains_key(frame);
+        copied || made.answers.contains_key(frame)
+    });
     let alike = kernel::Forked { answers: made.answers.clone(), ..asked } == made;
-    if answered && alike { Ok(id) } else { Err(conflict("a fork with other stubs")) }
+    if kept && all && alike { Ok(id) } else { Err(conflict("a fork with other stubs")) }
 }
