@@ -13,7 +13,7 @@ pub use tokio;
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
     awaited::{Anything, Awaited, DurableTimer, RecordedWork},
-    callee::{GivesPart, GivesStep, effects_of, part_of},
+    callee::{GivesFlow, GivesPart, GivesStep, ceiling_of, effects_of, part_of},
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{

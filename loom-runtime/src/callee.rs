@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{Part, PartCall, PartFn, Step, StepCall};
+use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall};
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
 #[diagnostic::on_unimplemented(
@@ -24,6 +24,21 @@ pub trait GivesStep<Args>: Copy {
 pub trait GivesPart<Args>: Copy {
     /// The part.
     type Part: Part;
+}
+
+/// A function that gives a call of a flow.
+#[diagnostic::on_unimplemented(
+    message = "a child execution is a flow, and what is called here gives no call of one",
+    note = "help: call the flow in place, `ctx.call(audit(order))`; a helper that does more is a `#[flow]` itself"
+)]
+pub trait GivesFlow<Args>: Copy {
+    /// The flow's ceiling.
+    const CEILING: Option<&'static [&'static str]>;
+}
+
+/// The ceiling of the flow that a function calls.
+pub const fn ceiling_of<Args, F: GivesFlow<Args>>(_: F) -> Option<&'static [&'static str]> {
+    F::CEILING
 }
 
 /// A part, as the flow that calls it knows it.
@@ -60,6 +75,14 @@ macro_rules! of_functions {
             S: Step,
         {
             const EFFECTS: &'static [&'static str] = S::EFFECTS;
+        }
+
+        impl<F, S, $($arg),*> GivesFlow<($($arg,)*)> for F
+        where
+            F: Fn($($arg),*) -> FlowCall<S> + Copy,
+            S: Flow,
+        {
+            const CEILING: Option<&'static [&'static str]> = S::CEILING;
         }
 
         impl<F, T, P, $($arg),*> GivesPart<($($arg,)*)> for F

@@ -33,19 +33,37 @@ impl Ceiling {
     pub const fn holds_part(&self, part: &str, ceiling: Option<&[&str]>) {
         match ceiling {
             Some(classes) => self.holds("part", part, classes),
-            None => self
-                .opening()
-                .and("the part `")
-                .and(part)
-                .and("` declares no effect classes, and the ")
-                .and(self.noun)
-                .and(" `")
-                .and(self.name)
-                .and("` has a ceiling\nhelp: say what the part may reach: `#[flow(part, effects(")
-                .list(self.classes)
-                .and("))]`")
-                .stop(),
+            None => self.undeclared("part", part, "`#[flow(part, effects("),
         }
+    }
+
+    /// The same of a flow that is run as a child.
+    #[track_caller]
+    pub const fn holds_flow(&self, flow: &str, ceiling: Option<&[&str]>) {
+        match ceiling {
+            Some(classes) => self.holds("child flow", flow, classes),
+            None => self.undeclared("child flow", flow, "`#[flow(effects("),
+        }
+    }
+
+    #[track_caller]
+    const fn undeclared(&self, noun: &str, callee: &str, attribute: &str) -> ! {
+        self.opening()
+            .and("the ")
+            .and(noun)
+            .and(" `")
+            .and(callee)
+            .and("` declares no effect classes, and the ")
+            .and(self.noun)
+            .and(" `")
+            .and(self.name)
+            .and("` has a ceiling\nhelp: say what the ")
+            .and(noun)
+            .and(" may reach: ")
+            .and(attribute)
+            .list(self.classes)
+            .and("))]`")
+            .stop()
     }
 
     #[track_caller]

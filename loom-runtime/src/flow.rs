@@ -20,6 +20,9 @@ pub trait Flow: Sized + 'static {
     type Error: Failure;
     /// What the registry knows of it.
     const DESCRIPTOR: &'static FlowDescriptor;
+    /// Its ceiling of effect classes. One that did not compile has none to go over.
+    #[doc(hidden)]
+    const CEILING: Option<&'static [&'static str]> = Self::DESCRIPTOR.effects;
 
     /// The body.
     fn run(ctx: Ctx, input: Self::Input) -> BoxFuture<'static, Result<Self::Output, Self::Error>>;

@@ -37,9 +37,9 @@ mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
-    AnswerError, App, AppBuilder, BuildError, ControlError, Events, ExecutionError, GateAddress, Handle,
-    Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, StepStream,
-    UpdateError,
+    AnswerError, App, AppBuilder, BuildError, ChildPolicy, ControlError, Events, ExecutionError, Fork,
+    ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic,
+    StartError, StepStream, UpdateError,
 };
 pub use budget::{Ask, Asker, Grant, Negotiate};
 pub use chunk::{Chunk, Streamed};

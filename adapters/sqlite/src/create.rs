@@ -81,24 +81,25 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
     let script = transaction.script();
     script.sql(
         "INSERT INTO executions (key, id, flow, input, status, next, created_at, updated_at, worker, \
-         lease_until, fence, takeovers, seen, due_at, first_batch, first_content, batch, content) VALUES ",
+         lease_until, fence, takeovers, base, seen, due_at, first_batch, first_content, batch, content) VALUES ",
     );
-    script.rows(new.len(), 18).sql(";");
+    script.rows(new.len(), 19).sql(";");
     for (key, new) in new {
         let (batch, content) = (new.batch.bytes().to_vec(), new.content().bytes().to_vec());
-        let ExecutionRow { next, created_at, updated_at, .. } = new.row();
+        let ExecutionRow { next, base, created_at, updated_at, .. } = new.row();
         let (worker, until) = new.claim.clone().unzip();
         let until = until.map(|until| until.as_micros());
         script.bind(*key).bind(new.id.as_str()).bind(new.flow.as_str()).bind(new.input.to_string());
         script.bind(Status::Running.name()).bind(integer(next));
         script.bind(created_at.as_micros()).bind(updated_at.as_micros());
-        script.bind(worker).bind(until).bind(i64::from(until.is_some())).bind(0_i64).bind(0_i64);
+        script.bind(worker).bind(until).bind(i64::from(until.is_some()));
+        script.bind(0_i64).bind(integer(base)).bind(0_i64);
         script.bind(crate::claim::due_of_lease(until));
         script.bind(batch.clone()).bind(content.clone()).bind(batch).bind(content);
     }
     let changes = new.iter().map(|(key, new)| gate::Changes {
         execution: *key,
-        run: 0,
+        run: new.base,
         at: new.row().updated_at,
         changes: &new.gates,
     });

@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::item::line_of;
 
-use super::calls::{Call, Target};
+use super::calls::{Call, Syscall, Target};
 use super::scope::Repetition;
 use super::{Finding, Survey};
 

@@ -34,6 +34,7 @@ pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
     for call in flow.calls() {
         let (callee, help) = match call.syscall {
             Syscall::Part => ("part", "call the part in place: `ctx.part(\"pay\", pay(..))`"),
+            Syscall::Call | Syscall::Spawn => ("child", "call the flow in place: `ctx.call(audit(x))`"),
             _ => ("step", "call the step in place: `ctx.run(step(x))`"),
         };
         let opening =
@@ -50,12 +51,16 @@ pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
                     help,
                 );
             }
-            Target::Step(path) | Target::Part { path: Some(path), .. } if call.calls_variable => {
+            Target::Step(path) | Target::Flow(path) | Target::Part { path: Some(path), .. }
+                if call.calls_variable =>
+            {
                 let message =
                     format_args!("{opening} cannot be read: `{}` is a variable here", written(path));
                 diagnostics.report(codes::CEILING, path, message, help);
             }
-            Target::Step(path) | Target::Part { path: Some(path), .. } if call.arity > MOST_ARGUMENTS => {
+            Target::Step(path) | Target::Flow(path) | Target::Part { path: Some(path), .. }
+                if call.arity > MOST_ARGUMENTS =>
+            {
                 diagnostics.report(
                     codes::CEILING,
                     path,
@@ -76,6 +81,7 @@ pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
     }
     let (method, path, classes) = match &call.target {
         Target::Step(path) => ("holds_step", path, asked(path, "effects_of", runtime)),
+        Target::Flow(path) => ("holds_flow", path, asked(path, "ceiling_of", runtime)),
         Target::Part { path: Some(path), .. } => {
             let part = asked(path, "part_of", runtime);
             ("holds_part", path, quote_spanned!(Span::mixed_site()=> #part.ceiling()))

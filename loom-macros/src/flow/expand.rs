@@ -66,6 +66,8 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
                     type Output = #output;
                     type Error = #error;
                     const DESCRIPTOR: &'static #runtime::FlowDescriptor = #runtime::stub::FLOW;
+                    const CEILING: ::core::option::Option<&'static [&'static str]> =
+                        ::core::option::Option::Some(&[]);
                     fn run(_: #runtime::Ctx, _: Self::Input)
                         -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
                     { #panic }

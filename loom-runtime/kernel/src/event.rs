@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, ExecutionId, Failed,
-    Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Parent,
+    Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Outcome, Parent,
     ParkReport, Payload, Timestamp, UpdateAnswered,
 };
 
@@ -501,6 +501,16 @@ impl Envelope {
 }
 
 impl Event {
+    /// How the execution ended, if it did with this event.
+    pub fn ends(&self) -> Option<Outcome> {
+        Some(match self {
+            Self::ExecutionCompleted(e) => Outcome::Completed(e.output.clone()),
+            Self::ExecutionFailed(e) => Outcome::Failed(e.failure.clone()),
+            Self::ExecutionCancelled(e) => Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() },
+            _ => return None,
+        })
+    }
+
     /// The frame that the event is about.
     pub fn frame(&self) -> Option<&FrameId> {
         Some(match self {

@@ -1,7 +1,7 @@
 //! What an execution exchanges with others, as the log holds it: messages, children, watches, forks, runs.
 //! Not the way between them: a post is put into the other's inbox by the store, with the event that it follows from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -192,6 +192,41 @@ pub struct Forked {
     /// Children that this branch starts for itself, in place of those that it shares with its origin.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<FrameId, ExecutionId>,
+    /// Executions that exist already, and that this branch waits for in place of its origin's children.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub adopted: BTreeMap<FrameId, ExecutionId>,
+    /// Outcomes of steps and children that were open: the owner records them before anything else.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stubs: BTreeMap<FrameId, Outcome>,
+    /// Answers to gates that are open, or will be in this run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<FrameId, GivenAnswer>,
+    /// Steps that were open, and are to run again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub rerun: BTreeSet<FrameId>,
+    /// Who made the branch, and so gave its stubs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+}
+
+impl Forked {
+    /// What `EFFECT_INDOUBT` says of a step that was open where a branch begins.
+    pub const DOUBT: &'static str = "forked";
+
+    /// A branch that begins there, and settles nothing.
+    pub fn at(from: ForkPoint) -> Self {
+        let (children, adopted, stubs, answers, rerun) = Default::default();
+        Self { from, children, adopted, stubs, answers, rerun, by: String::new() }
+    }
+}
+
+/// An answer that comes with a fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenAnswer {
+    /// The answer.
+    pub answer: Payload,
+    /// Who gave it.
+    pub by: String,
 }
 
 /// What an execution tells another, in the transition that gave the reason.

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cancelled, Delivery, Digest, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint, FrameId,
-    OnClose, Parent, ParkReport, Payload, Timestamp,
+    Cancelled, Delivery, Digest, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint, Forked,
+    FrameId, OnClose, Parent, ParkReport, Payload, Timestamp,
 };
 
 /// Where an execution stands.
@@ -100,6 +100,9 @@ pub struct State {
     /// Where it was forked from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<ForkPoint>,
+    /// What came with the fork that this run begins with, if it does.
+    #[serde(skip)]
+    pub forked: Option<Box<Forked>>,
     /// Set once it is to stop, while the flow tidies up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Cancelled>,
@@ -216,6 +219,9 @@ pub enum FrameKind {
         digest: Digest,
         /// What becomes of it when its parent ends.
         on_close: OnClose,
+        /// Whether it is another execution's child, or nobody's, and this one only waits for it.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        shared: bool,
     },
     /// A marker of changed code.
     Change,
@@ -323,20 +329,21 @@ impl State {
                 };
             }
             Event::ExecutionForked(e) => {
-                for id in e.children.keys() {
+                for id in e.children.keys().chain(e.adopted.keys()) {
                     if !matches!(self.frame(id)?.kind, FrameKind::Child { .. }) {
                         return Err(format!("frame `{id}` is not a child"));
                     }
                 }
                 for (id, frame) in &mut self.frames {
-                    if let FrameKind::Child { child, on_close, .. } = &mut frame.kind {
-                        match e.children.get(id) {
-                            Some(own) => child.clone_from(own),
-                            None => *on_close = OnClose::Abandon, // the origin's, not to be cancelled from here
-                        }
+                    let FrameKind::Child { child, on_close, shared, .. } = &mut frame.kind else { continue };
+                    *shared = !e.children.contains_key(id);
+                    match e.children.get(id).or_else(|| e.adopted.get(id)) {
+                        Some(own) => child.clone_from(own),
+                        None => *on_close = OnClose::Abandon, // the origin's, not to be cancelled from here
                     }
                 }
                 self.origin = Some(e.from.clone());
+                self.forked = Some(Box::new(e.clone()));
                 // What others waited for is the origin's, not this branch's.
                 (self.parent, self.watchers) = (None, Vec::new());
                 (self.status, self.parked, self.cancel) = (Status::Running, None, None);
@@ -442,7 +449,8 @@ impl State {
             Event::ChangeMarked(e) => self.note(&e.frame, FrameKind::Change, sequence, Payload::null())?,
             Event::ChildStarted(e) => {
                 let (child, flow) = (e.child.clone(), e.flow.clone());
-                let kind = FrameKind::Child { child, flow, digest: e.digest, on_close: e.on_close };
+                let (digest, on_close, shared) = (e.digest, e.on_close, false);
+                let kind = FrameKind::Child { child, flow, digest, on_close, shared };
                 let mut frame = Frame::new(kind, sequence);
                 frame.input = Some(e.input.clone());
                 self.open(&e.frame, frame)?;

@@ -297,7 +297,7 @@ fn open_of(gates: &[GateRow]) -> String {
     listed(gates.iter().filter(|gate| gate.state == GateState::Open).map(|gate| gate.frame.as_str()))
 }
 
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.collect();
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }

@@ -154,14 +154,8 @@ pub(super) fn back_off(wait: Duration) -> Duration {
 
 /// What the last event says of how it ended.
 pub(super) fn ended(last: Option<&Envelope>) -> Option<Ended> {
-    use kernel::Event;
-    Some(match &last?.event {
-        Event::ExecutionCompleted(e) => Ended::Outcome(Outcome::Completed(e.output.clone())),
-        Event::ExecutionFailed(e) => Ended::Outcome(Outcome::Failed(e.failure.clone())),
-        Event::ExecutionCancelled(e) => {
-            Ended::Outcome(Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() })
-        }
-        Event::ExecutionParked(e) => Ended::Parked(Box::new(e.report.clone())),
-        _ => return None,
-    })
+    match &last?.event {
+        kernel::Event::ExecutionParked(e) => Some(Ended::Parked(Box::new(e.report.clone()))),
+        other => other.ends().map(Ended::Outcome),
+    }
 }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod builder;
+mod fork;
 mod gate_place;
 mod handle;
 mod messages;
@@ -19,6 +20,7 @@ use kernel::{Envelope, ExecutionId, State};
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub(crate) use answer::{check, validator};
 pub use builder::{AppBuilder, BuildError};
+pub use fork::{ChildPolicy, Fork, ForkError};
 pub use handle::{ExecutionError, Handle};
 pub use messages::{SendError, SendMessage, UpdateError};
 pub use pending::{Pending, Said};

@@ -48,6 +48,20 @@ pub async fn an_execution_begins_with_its_gates(store: Shared) {
     assert_eq!(states, [GateState::Answered, GateState::Expired]);
 }
 
+pub async fn an_execution_begins_in_a_later_run(store: Shared) {
+    let new = NewExecution { base: 2, gates: vec![opened("x")], ..copied("a", 4) };
+    let mut owner = Owner::of(&store, new.clone()).await;
+    let found = row(&store, "a").await;
+    assert_eq!((found.base, found.next, found == new.row()), (2, 4, true));
+    owner.gates(vec![opened("y")]).await;
+    let gates = store.gates(Some(&id("a"))).await.expect("gates");
+    let runs: Vec<_> = gates.iter().map(|gate| (gate.frame.as_str(), gate.run)).collect();
+    assert_eq!(runs, [("x", 2), ("y", 2)]);
+    // Another run is another creation.
+    let again = store.create(NewExecution { base: 0, ..new }).await;
+    assert!(matches!(again, Ok(Created::Exists(_))), "{again:?}");
+}
+
 pub async fn a_creation_is_its_records_and_gates(store: Shared) {
     let new = NewExecution { gates: vec![opened("x")], ..copied("a", 3) };
     Owner::of(&store, new.clone()).await;

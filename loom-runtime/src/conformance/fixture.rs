@@ -41,6 +41,7 @@ pub(super) fn new(name: &str) -> NewExecution {
         input: Digest::of(b"input"),
         records: vec![record(0, r#"{"start":true}"#)],
         gates: Vec::new(),
+        base: 0,
         batch: batch(&format!("create {name}")),
         claim: Some(("w1".into(), LEASE)),
     }

@@ -92,6 +92,7 @@ macro_rules! store_conformance {
             creations {
                 an_execution_begins_with_its_records
                 an_execution_begins_with_its_gates
+                an_execution_begins_in_a_later_run
                 a_creation_is_its_records_and_gates
             }
             lists {

@@ -51,6 +51,7 @@ impl NewExecution {
         bytes.0.extend(self.input.bytes());
         bytes.records(&self.records);
         bytes.gates(&self.gates);
+        bytes.number(self.base);
         if let Some((worker, _)) = &self.claim {
             bytes.text(worker);
         }

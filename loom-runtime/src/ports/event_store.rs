@@ -57,6 +57,9 @@ pub struct NewExecution {
     pub records: Vec<Record>,
     /// Changes to the gate index, in order; a gate of theirs was opened at the time of the last record.
     pub gates: Vec<GateChange>,
+    /// The sequence of the first event of the run that it begins in: 0, except for the copy of a later run. One of
+    /// the records' own; its gates are this run's.
+    pub base: u64,
     /// Recognises a retry.
     pub batch: BatchId,
     /// Who runs it at once, and until when its lease holds. Without one the next worker takes it.
@@ -80,7 +83,7 @@ impl NewExecution {
             input: self.input,
             status: Status::Running,
             next: self.records.len() as u64,
-            base: 0,
+            base: self.base,
             created_at: self.records.first().map_or(Timestamp::EPOCH, |record| record.at),
             updated_at: self.records.last().map_or(Timestamp::EPOCH, |record| record.at),
             wake_at: None,
@@ -161,7 +164,7 @@ pub struct ExecutionRow {
     pub status: Status,
     /// The sequence that the next event gets: the length of the log.
     pub next: u64,
-    /// The sequence of the first event of its current run: 0 at creation, then [`Append::run`] of the newest
+    /// The sequence of the first event of its current run: [`NewExecution::base`] at creation, then [`Append::run`] of the newest
     /// append that began one.
     pub base: u64,
     /// When it was created.

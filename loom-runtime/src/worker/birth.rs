@@ -3,10 +3,15 @@
 
 use std::sync::Arc;
 
-use kernel::{Digest, Envelope, Event, ExecutionId, Meta, Parent, Payload, StartChild, Started};
+use kernel::{
+    Digest, Envelope, Event, ExecutionId, Meta, Parent, Payload, Post, Record, StartChild, Started, Told,
+};
 
 use super::{driver::Origin, engine::Engine};
-use crate::ports::{Created, ExecutionRow, NewExecution, StoreError};
+use crate::{
+    inbox_item::Item,
+    ports::{Claimed, Created, ExecutionRow, GateChange, NewExecution, StoreError, TakeUp},
+};
 
 /// Where a new execution runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +34,54 @@ pub(crate) struct Birth {
     pub(crate) place: Place,
 }
 
+/// A fork to create.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) id: ExecutionId,
+    pub(crate) flow: String,
+    /// The digest of the origin's input.
+    pub(crate) input: Digest,
+    pub(crate) records: Vec<Record>,
+    pub(crate) gates: Vec<GateChange>,
+    /// The first event of the run that it begins in.
+    pub(crate) base: u64,
+}
+
 impl Engine {
+    /// Creates a fork, unless its id is taken: then the execution that has it is answered.
+    pub(crate) async fn branch(
+        self: &Arc<Self>,
+        branch: Branch,
+        place: Place,
+    ) -> Result<Option<Box<ExecutionRow>>, StoreError> {
+        let Branch { id, flow, input, records, gates, base } = branch;
+        match place {
+            Place::Worker => self.boot(),
+            Place::Alone => self.beat(),
+            Place::Elsewhere => {}
+        }
+        // A program may fork what another one runs.
+        let here = place != Place::Elsewhere && self.has_room() && self.registry.flow(&flow).is_some();
+        let until = self.lease_end();
+        let claim = here.then(|| (self.worker.clone(), until));
+        let batch = Digest::of(uuid::Uuid::now_v7().as_bytes());
+        let new = NewExecution { id, flow, input, records, gates, base, batch, claim };
+        let row = new.row();
+        match self.store.create(new).await? {
+            Created::New { fence } if here => {
+                let id = row.id.clone();
+                let claimed = Claimed { row, fence, take_up: TakeUp::Unowned };
+                self.drive(id, fence, until, Origin::Claimed(Box::new(claimed)));
+                Ok(None)
+            }
+            Created::New { .. } => {
+                self.poke();
+                Ok(None)
+            }
+            Created::Exists(row) => Ok(Some(row)),
+        }
+    }
+
     /// Creates an execution, unless its id is taken: then the one that has it is answered.
     pub(crate) async fn create(
         self: &Arc<Self>,
@@ -61,7 +113,7 @@ impl Engine {
         let claim = here.then(|| (self.worker.clone(), until));
         let claimed = claim.is_some();
         let gates = Vec::new();
-        let new = NewExecution { id: id.clone(), flow, input: digest, records, gates, batch, claim };
+        let new = NewExecution { id: id.clone(), flow, input: digest, records, gates, base: 0, batch, claim };
         match self.store.create(new).await? {
             Created::New { fence } if claimed => {
                 self.drive(id, fence, until, Origin::Created(Box::new(envelope)));
@@ -73,6 +125,40 @@ impl Engine {
             }
             Created::Exists(row) => Ok(Some(row)),
         }
+    }
+
+    /// Lets a frame wait for an execution that is not its own child, however often it is asked to. When that has ended,
+    /// the frame is told at once; when it ends at this moment, by itself or by what is posted here, and once.
+    pub(crate) async fn watch_child(&self, child: &ExecutionId, by: &Parent) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let key = format!("watch:{}:{}", by.execution, by.frame);
+        let mut watch = Item::Watch(by.clone()).into_new(child, Some(key), now);
+        // Who recorded that it starts the child may not have done so yet.
+        watch.early = true;
+        match self.store.post(watch).await {
+            Ok(_) => {
+                self.arrived(child);
+                return Ok(());
+            }
+            Err(StoreError::Terminal { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let row = self.store.get(child).await?.ok_or_else(|| StoreError::Unknown(child.clone()))?;
+        let last = self.store.read(child, row.next.saturating_sub(1), 1).await?;
+        let last = last.first().map(|record| Envelope::decode(child, record)).transpose();
+        let last = last.map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        let Some(outcome) = last.and_then(|last| last.event.ends()) else {
+            return Err(StoreError::Corrupt(format!("`{child}` has ended, and its log does not say how")));
+        };
+        let told = Told::Settled { frame: by.frame.clone(), child: child.clone(), outcome };
+        let key = format!("settled:{child}:{}", by.frame);
+        let post = Post { to: by.execution.clone(), key, told };
+        match self.store.post(Item::posted(post, now)).await {
+            Ok(_) => self.arrived(&by.execution),
+            Err(StoreError::Terminal { .. }) => {} // nobody waits any more
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Starts a child, however often it is asked to. Answers why it cannot be started, if it cannot.

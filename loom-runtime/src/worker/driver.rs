@@ -9,7 +9,7 @@ use std::{
 
 use kernel::{
     Batch, Cancelled, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
-    ParkReport, StartChild, Status,
+    Parent, ParkReport, StartChild, Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
 use tokio::{
@@ -335,6 +335,7 @@ impl Driver {
                     self.leaving.push_back((gone, frame, attempt));
                 }
                 Command::StartChild(start) => self.start_child(machine, start).await?,
+                Command::WatchChild { child, by } => self.watch_child(&child, &by).await?,
                 Command::Closed(status) => return Ok(Some(status)),
             }
         }
@@ -391,6 +392,15 @@ impl Driver {
                     self.offer(machine, Input::NotStarted { frame, error });
                     return Ok(());
                 }
+                Err(error) => self.pause(&error).await?,
+            }
+        }
+    }
+
+    async fn watch_child(&mut self, child: &ExecutionId, by: &Parent) -> Result<(), Gone> {
+        loop {
+            match self.engine.watch_child(child, by).await {
+                Ok(()) => return Ok(()),
                 Err(error) => self.pause(&error).await?,
             }
         }

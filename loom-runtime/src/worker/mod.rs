@@ -10,10 +10,11 @@ mod streams;
 mod transition;
 mod wakes;
 
-pub(crate) use birth::{Birth, Place};
+pub(crate) use birth::{Birth, Branch, Place};
 pub(crate) use engine::Engine;
 pub(crate) use locals::Progress;
 pub(crate) use streams::{Feed, Reader, Told, Turn};
+pub(crate) use transition::gate as gate_change;
 
 use std::time::Duration;
 

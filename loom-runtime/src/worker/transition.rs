@@ -58,7 +58,8 @@ fn closing(event: &Event, seen: InboxId) -> Close {
     Close { status, wake_at, seen }
 }
 
-fn gate(event: &Event, frames: &BTreeMap<FrameId, Frame>) -> Option<GateChange> {
+/// What an event means for the index of gates. `frames` are those of its run.
+pub(crate) fn gate(event: &Event, frames: &BTreeMap<FrameId, Frame>) -> Option<GateChange> {
     let closed = |frame: &FrameId, state| Some(GateChange::Closed { frame: frame.clone(), state });
     match event {
         Event::GateOpened(e) => Some(GateChange::Opened {

@@ -12,6 +12,7 @@ mod decisions;
 mod events;
 mod exchange;
 mod faults;
+mod forks;
 mod gates;
 mod interpreter;
 mod live;

@@ -186,6 +186,7 @@ impl Made {
             input: started.input.digest(),
             records: vec![first.clone()],
             gates: Vec::new(),
+            base: 0,
             batch,
             claim: Some(("till-1".into(), NOON.plus(Duration::from_secs(5)))),
         });

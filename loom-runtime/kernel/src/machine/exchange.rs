@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Input, Machine, Offered, Phase,
+    Command, Input, Machine, Offered, Phase,
     cx::{Op, Settled, cancellation},
     live::{Done, Owed},
     poll::Moment,
@@ -163,8 +163,9 @@ impl Machine {
     /// Whether the child lives although nobody waits for it.
     fn goes_on_alone(&self, frame: &FrameId) -> bool {
         let known = self.state().frames.get(frame).filter(|f| f.outcome.is_none());
-        known.is_some_and(|f| matches!(f.kind, FrameKind::Child { on_close: OnClose::Abandon, .. }))
-            && self.refusal(frame).is_none()
+        let own =
+            |kind: &_| matches!(kind, FrameKind::Child { on_close: OnClose::Abandon, shared: false, .. });
+        known.is_some_and(|f| own(&f.kind)) && self.refusal(frame).is_none()
     }
 
     /// Nobody waits for the child any more: it is not started, unless it is to go on by itself.
@@ -202,7 +203,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn next_child(&mut self) -> Option<StartChild> {
+    pub(super) fn next_child(&mut self) -> Option<Command> {
         let ends = matches!(self.phase, Phase::Closing(_) | Phase::Rolling(_));
         if !ends && (self.held || !matches!(self.phase, Phase::Live)) {
             return None;
@@ -210,12 +211,15 @@ impl Machine {
         self.children.front().filter(|(upto, _)| *upto <= self.journal.durable())?;
         let (_, frame) = self.children.pop_front()?;
         let known = self.state().frames.get(&frame)?;
-        let (FrameKind::Child { child, flow, .. }, Some(input)) = (&known.kind, &known.input) else {
+        let (FrameKind::Child { child, flow, shared, .. }, Some(input)) = (&known.kind, &known.input) else {
             return None;
         };
         let (child, flow, input) = (child.clone(), flow.clone(), input.clone());
         let parent = Parent { execution: self.config.execution.clone(), frame };
-        Some(StartChild { child, flow, input, parent })
+        Some(match shared {
+            true => Command::WatchChild { child, by: parent },
+            false => Command::StartChild(StartChild { child, flow, input, parent }),
+        })
     }
 
     /// The child that a frame asked for will never be: its call fails.
@@ -274,12 +278,7 @@ impl Machine {
 
     /// What others are told of an end, with the end itself.
     pub(super) fn last_posts(&self, closing: &Event) -> Vec<Post> {
-        let outcome = match closing {
-            Event::ExecutionCompleted(e) => Outcome::Completed(e.output.clone()),
-            Event::ExecutionFailed(e) => Outcome::Failed(e.failure.clone()),
-            Event::ExecutionCancelled(e) => Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() },
-            _ => return Vec::new(),
-        };
+        let Some(outcome) = closing.ends() else { return Vec::new() };
         let child = self.config.execution.clone();
         let state = self.state();
         let told = state.parent.iter().chain(&state.watchers).map(|Parent { execution, frame }| Post {

@@ -23,6 +23,8 @@ pub(super) enum Owed {
     Answer(FrameId, Early),
     /// A topic that has messages, and a frame that waits for one.
     Mail(String),
+    /// What the fork says of a frame.
+    Given(FrameId),
 }
 
 pub(super) type Done = Result<Offered, ParkReport>;
@@ -167,6 +169,7 @@ impl Machine {
                 Owed::Failure(frame, error) => self.refuse(frame, error),
                 Owed::Answer(frame, early) => self.answer(frame, early).map(drop),
                 Owed::Mail(topic) => self.deliver_mail(&topic),
+                Owed::Given(frame) => self.give(frame),
             };
             if let Err(report) = settled {
                 self.park(report);
@@ -266,6 +269,8 @@ impl Machine {
                 self.dues.extend(expires_at.map(|at| (at, frame.clone())));
                 if let Some(early) = self.early.remove(&frame) {
                     self.owed.push_back(Owed::Answer(frame.clone(), early));
+                } else if self.was_answered(&frame) {
+                    self.owed.push_back(Owed::Given(frame.clone()));
                 }
                 self.commit(Event::GateOpened(GateOpened { frame, gate, schema, expires_at }))?;
             }
@@ -317,7 +322,7 @@ impl Machine {
     }
 
     /// Starts the next attempt of a frame that has been started before.
-    fn start_again(&mut self, frame: FrameId) -> Result<(), ParkReport> {
+    pub(super) fn start_again(&mut self, frame: FrameId) -> Result<(), ParkReport> {
         let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
         let attempt = known.attempt + 1;
         let FrameKind::Step { step, digest, .. } = known.kind.clone() else { return Ok(()) };
@@ -342,7 +347,7 @@ impl Machine {
         if let Some(due) = due {
             self.dues.remove(&(due, frame.clone()));
         }
-        self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) if *of == frame));
+        self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame));
         if let Some(topic) = topic {
             self.post.forget(&topic, opened);
         }

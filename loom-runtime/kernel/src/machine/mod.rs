@@ -4,6 +4,7 @@
 //! Outcomes are delivered one at a time, in log order, with one poll after each (and more while the flow wakes
 //! itself), live and on replay alike. What a pass asked for becomes events only when the pass ended well.
 
+mod branch;
 mod call;
 mod cx;
 mod exchange;
@@ -213,6 +214,14 @@ pub enum Command {
     },
     /// Start a child, unless it exists; offer [`Input::NotStarted`] when that cannot be. What led to it is durable.
     StartChild(StartChild),
+    /// Post [`Input::Watch`] to a child of another execution, once; if it has ended, offer [`Input::ChildSettled`] in its
+    /// stead.
+    WatchChild {
+        /// The child.
+        child: ExecutionId,
+        /// Who waits for it.
+        by: Parent,
+    },
     /// The owner has let go: the closing event is durable. The machine is done.
     Closed(Status),
 }
@@ -379,7 +388,7 @@ impl Machine {
             return Some(Command::Invoke(invoke));
         }
         if let Some(child) = self.next_child() {
-            return Some(Command::StartChild(child));
+            return Some(child);
         }
         if self.journal.is_writing() || !self.wants_append() {
             return None;

@@ -360,6 +360,7 @@ impl Machine {
                 {
                     self.park(report);
                 }
+                self.owe_the_branch();
                 self.settle_owed();
             }
             Err(report) => self.park(report),

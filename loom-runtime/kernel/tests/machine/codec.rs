@@ -266,8 +266,16 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             })
             .boxed(),
         Kind::ExecutionForked => {
-            (any_fork_point(), proptest::collection::btree_map(any_frame(), any_execution(), 0..3))
-                .prop_map(|(from, children)| Event::ExecutionForked(Forked { from, children }))
+            let executions = || proptest::collection::btree_map(any_frame(), any_execution(), 0..3);
+            let stubs = proptest::collection::btree_map(any_frame(), any_outcome(), 0..3);
+            let answer = (any_payload(), ".*").prop_map(|(answer, by)| GivenAnswer { answer, by });
+            let answers = proptest::collection::btree_map(any_frame(), answer, 0..3);
+            let rerun = proptest::collection::btree_set(any_frame(), 0..3);
+            (any_fork_point(), executions(), executions(), stubs, answers, rerun, ".*")
+                .prop_map(|(from, children, adopted, stubs, answers, rerun, by)| {
+                    let forked = Forked { from, children, adopted, stubs, answers, rerun, by };
+                    Event::ExecutionForked(forked)
+                })
                 .boxed()
         }
         Kind::EffectDenied => (any_frame(), ".*")

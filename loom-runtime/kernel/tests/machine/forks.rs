@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kernel::{
     ChildSettled, Delivery, Envelope, Event, ExecutionId, Fault, ForkPoint, Forked, FrameKind, FrameStatus,
-    InDoubt, Kind, OnClose, Outcome, Parent, State, Status, StepCompleted,
+    GivenAnswer, InDoubt, Kind, OnClose, Outcome, Parent, State, Status, StepCompleted,
     machine::{Input, Verdict},
 };
 use serde_json::json;
@@ -16,7 +16,7 @@ fn forked(children: &[(&str, &str)]) -> Event {
     let from = ForkPoint { execution: "origin".parse().unwrap(), events: 0 };
     let children: BTreeMap<_, ExecutionId> =
         children.iter().map(|(frame, child)| (id(frame), child.parse().unwrap())).collect();
-    Event::ExecutionForked(Forked { from, children })
+    Event::ExecutionForked(Forked { children, ..Forked::at(from) })
 }
 
 /// The first events of a log, and what is put behind them.
@@ -147,6 +147,90 @@ fn an_outcome_that_was_stubbed_is_told_to_the_flow() {
     fork.done("charge", json!(2));
     assert_eq!(fork.output(), json!(["stubbed", 1, 2]));
     replays(&fork, &flow);
+}
+
+#[test]
+fn what_comes_with_a_fork_is_recorded_wherever_the_cut_is() {
+    let flow = asking();
+    let play = whole(&flow);
+    let by = || "ann".to_owned();
+    let answer = GivenAnswer { answer: payload(json!("given")), by: by() };
+    for cut in 1..play.log.len() {
+        let state = State::of(&play.log[..cut]).unwrap();
+        let open = |frame: &str| {
+            state.frames.get(&id(frame)).filter(|f| f.status == FrameStatus::Open).map(|f| f.attempt)
+        };
+        let mut forked = Forked::at(ForkPoint { execution: "origin".parse().unwrap(), events: 0 });
+        (forked.by, forked.answers) = (by(), [(id("ask"), answer.clone())].into());
+        let mut doubts = Vec::new();
+        for frame in ["work", "charge"] {
+            let Some(attempt) = open(frame) else { continue };
+            let (frame, reason) = (id(frame), Forked::DOUBT.into());
+            if frame == id("work") {
+                forked.stubs.insert(frame.clone(), Outcome::Completed(payload(json!("stubbed"))));
+            } else {
+                forked.rerun.insert(frame.clone());
+            }
+            doubts.push(Event::EffectIndoubt(InDoubt { frame, attempt, reason }));
+        }
+        doubts.insert(0, Event::ExecutionForked(forked));
+        let log = branch(&play.log, cut, doubts);
+        let mut fork = Play::resume(&log, &flow);
+        fork.flush();
+        // Whoever takes it over finds nothing to give any more.
+        let mut fork = Play::resume(&fork.log, &flow);
+        for _ in 0..4 {
+            if let Some(next) = fork.runs().first().cloned() {
+                fork.done(&next, json!("again"));
+            }
+        }
+        let was_answered = play.log[..cut].iter().any(|e| e.event.kind() == Kind::GateAnswered);
+        assert_eq!(fork.output()[1], json!(if was_answered { "origin's" } else { "given" }), "{cut}");
+        if open("work").is_some() {
+            assert_eq!(fork.output()[0], json!("stubbed"), "{cut}");
+        }
+        if let Some(attempt) = open("charge") {
+            assert!(fork.state().frames[&id("charge")].attempt > attempt, "{cut}");
+        }
+        let answers = fork.told().iter().filter(|t| t.starts_with("GATE_ANSWERED")).count();
+        assert_eq!(answers, 1, "{cut}");
+        replays(&fork, &flow);
+    }
+}
+
+#[test]
+fn b73_b76_children_that_are_not_its_own_are_watched() {
+    let flow = parenting();
+    let mut play = Play::start(&flow);
+    play.flush();
+    let from = ForkPoint { execution: "origin".parse().unwrap(), events: 0 };
+    let adopted = [(id("b"), "elsewhere".parse().unwrap())].into();
+    let forked = Event::ExecutionForked(Forked { adopted, ..Forked::at(from) });
+    // In the middle of a pass too: a first child is open, the second is asked for by the branch itself.
+    for cut in [play.log.len(), play.log.len() - 1] {
+        let forked = match (&forked, cut == play.log.len()) {
+            (Event::ExecutionForked(f), false) => Event::ExecutionForked(Forked::at(f.from.clone())),
+            (whole, _) => whole.clone(),
+        };
+        let mut fork = Play::resume(&branch(&play.log, cut, vec![forked]), &flow);
+        fork.flush();
+        let watched: BTreeMap<_, _> =
+            fork.watched.iter().map(|(child, by)| (by.frame.to_string(), child.to_string())).collect();
+        let started: Vec<_> = fork.children.iter().map(|c| c.parent.frame.to_string()).collect();
+        let whole = [("a", "test:a"), ("b", "elsewhere")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        if cut == play.log.len() {
+            assert_eq!((watched, started), (whole.into(), vec![]));
+        } else {
+            assert_eq!((watched.len(), started), (1, vec!["b".to_owned()]));
+        }
+        fork.child_done("a", json!(1), 1);
+        fork.child_done("b", json!(2), 2);
+        fork.pump();
+        fork.child_done("c", json!(3), 3);
+        fork.pump();
+        assert_eq!(fork.output(), json!([1, 2, 3]));
+        replays(&fork, &flow);
+    }
 }
 
 fn parenting() -> Flow {

@@ -36,6 +36,8 @@ pub(crate) struct Play {
     pub(crate) unheeding: bool,
     /// Children that were to be started.
     pub(crate) children: Vec<StartChild>,
+    /// Executions that were to be watched, and for whom.
+    pub(crate) watched: Vec<(ExecutionId, Parent)>,
     pub(crate) batches: Vec<Batch>,
     pub(crate) in_flight: Option<Batch>,
     pub(crate) closed: Option<Status>,
@@ -101,7 +103,7 @@ impl Play {
             machine.offer(Input::Recorded(event.clone()), Timestamp::EPOCH);
         }
         let log = log.to_vec();
-        let (running, invoked, revoked, children, batches) = Default::default();
+        let (running, invoked, revoked, children, watched, batches) = Default::default();
         Self {
             machine,
             log,
@@ -111,6 +113,7 @@ impl Play {
             unheeding: false,
             bases: Vec::new(),
             children,
+            watched,
             batches,
             in_flight: None,
             closed: None,
@@ -175,6 +178,7 @@ impl Play {
                 self.offer(Input::Ended { frame, attempt, end });
             }
             Command::StartChild(child) => self.children.push(child),
+            Command::WatchChild { child, by } => self.watched.push((child, by)),
             Command::Closed(status) => self.closed = Some(status),
         }
         true
