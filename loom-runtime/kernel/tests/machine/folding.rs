@@ -69,7 +69,10 @@ fn any_event() -> impl Strategy<Value = Event> {
             26 => {
                 let from = ForkPoint { execution: execution(), events: 1 };
                 let children = flag.then(|| (frame, "own".parse().unwrap()));
-                Event::ExecutionForked(Forked { from, children: children.into_iter().collect() })
+                Event::ExecutionForked(Forked {
+                    children: children.into_iter().collect(),
+                    ..Forked::at(from)
+                })
             }
             _ => Event::Domain(Domain { frame, name: "fact".into(), version: 1, data: value }),
         }

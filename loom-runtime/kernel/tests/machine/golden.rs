@@ -175,7 +175,7 @@ fn goldens() -> Vec<Golden> {
             let children = [(id("ship"), "branch:ship".parse().unwrap())].into();
             let (frame, reason) = (id("work"), "forked".into());
             let then = [
-                Event::ExecutionForked(kernel::Forked { from, children }),
+                Event::ExecutionForked(kernel::Forked { children, ..kernel::Forked::at(from) }),
                 Event::EffectIndoubt(kernel::InDoubt { frame, attempt: 1, reason }),
             ];
             for event in then {
