@@ -221,7 +221,10 @@ impl StepCx {
     /// never waits for slow readers. When the attempt fails and another is made, that one begins anew, and readers are
     /// told to forget this one. What counts is what the step returns. A chunk that cannot be written as JSON, or is over
     /// [`Limits::payload`](crate::Limits::payload), is lost with an error in the program's own log.
+    ///
+    /// It is a [`StepCx::heartbeat`] too.
     pub fn stream<T: Serialize + ?Sized>(&self, chunk: &T) {
+        self.heartbeat();
         if let Some(feed) = &self.feed {
             feed.say(chunk);
         }
