@@ -20,6 +20,7 @@ mod sizes;
 mod starts;
 mod stores;
 mod streams;
+mod syscalls;
 mod timers;
 mod verdicts;
 mod wiring;
