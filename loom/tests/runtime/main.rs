@@ -5,6 +5,7 @@
 mod support;
 
 mod agents;
+mod branches;
 mod cancels;
 mod checks;
 mod children;
@@ -13,6 +14,7 @@ mod events;
 mod exchange;
 mod faults;
 mod gates;
+mod messages;
 mod owners;
 mod projections;
 mod retries;
@@ -25,4 +27,5 @@ mod streams;
 mod syscalls;
 mod timers;
 mod verdicts;
+mod versions;
 mod wiring;
