@@ -122,7 +122,9 @@ impl App {
     pub async fn resume(&self, gate: &GateAddress, answer: Payload, by: &str) -> Result<(), AnswerError> {
         let GateAddress { execution, frame } = gate;
         let row = self.row(execution).await?;
-        let gates = self.engine.store.gates(Some(execution)).await?;
+        let mut gates = self.engine.store.gates(Some(execution)).await?;
+        // An earlier run may have asked the same.
+        gates.retain(|gate| gate.run == row.base);
         let schema = match gates.iter().find(|gate| gate.frame == *frame) {
             Some(known) if known.state == GateState::Open => serde_json::from_str(&known.schema)
                 .map_err(|e| AnswerError::Invalid { reason: e.to_string() })?,

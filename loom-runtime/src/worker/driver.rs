@@ -9,8 +9,8 @@ use std::{
 
 use kernel::{
     Batch, Cancelled, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
-    Parent, ParkReport, StartChild, Status,
-    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
+    Parent, ParkReport, StartChild, State, Status,
+    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered, last_posts},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -65,10 +65,19 @@ enum Gone {
     HandedBack,
 }
 
+/// An execution that cannot be revived: its current run and length, and why.
+struct Unread {
+    base: u64,
+    next: u64,
+    report: ParkReport,
+}
+
 struct Running {
     attempt: u32,
     cancel: CancellationToken,
     task: JoinHandle<()>,
+    /// Goes on when nobody waits for it any more.
+    detached: bool,
 }
 
 impl Running {
@@ -144,7 +153,10 @@ impl Driver {
         match self.own(origin).await {
             Ok(status) => {
                 tracing::debug!(%execution, %status, "let go");
-                self.running.drain().for_each(|(_, running)| running.dismiss());
+                // One that goes on by itself may do so, unless another owner would do the same beside it.
+                let goes_on = |running: &Running| running.detached && status != Status::Parked;
+                let left = self.running.drain().map(|(_, running)| running).filter(|r| !goes_on(r));
+                left.for_each(Running::dismiss);
                 self.publish.send_modify(|progress| progress.left = Some(status));
                 return status.is_terminal();
             }
@@ -160,7 +172,7 @@ impl Driver {
     async fn own(&mut self, origin: Origin) -> Result<Status, Gone> {
         let mut machine = match self.revive(origin).await? {
             Ok(machine) => machine,
-            Err((next, report)) => return self.close_unread(next, report).await,
+            Err(unread) => return self.close_unread(unread).await,
         };
         self.read_inbox(&mut machine).await?;
         loop {
@@ -185,9 +197,9 @@ impl Driver {
         }
     }
 
-    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it. What else is in its inbox is
-    /// left to the next owner.
-    async fn close_unread(&mut self, next: u64, report: ParkReport) -> Result<Status, Gone> {
+    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it.
+    /// What else is in its inbox is left to the next owner.
+    async fn close_unread(&mut self, Unread { base, next, report }: Unread) -> Result<Status, Gone> {
         let mut status = Status::Parked;
         let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
         loop {
@@ -196,6 +208,8 @@ impl Driver {
                     (Item::read(&waiting), batch.events.last_mut())
                 {
                     closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
+                    let state = self.what_can_be_read(base, next).await?;
+                    batch.posts = last_posts(&state, &self.execution, &closing.event);
                     (status, batch.consumed) = (Status::Cancelled, vec![item]);
                 }
             }
@@ -205,8 +219,37 @@ impl Driver {
         }
     }
 
+    /// The state of a run, up to the first event that cannot be read.
+    async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<State, Gone> {
+        let (mut state, mut from, mut page) = (State::default(), base, PAGE);
+        while from < next {
+            let records = match self.engine.store.read(&self.execution, from, page).await {
+                Ok(records) if records.is_empty() => return Ok(state),
+                Ok(records) => records,
+                // One row of many, maybe.
+                Err(StoreError::Corrupt(_)) if page > 1 => {
+                    page = 1;
+                    continue;
+                }
+                Err(StoreError::Corrupt(_)) => return Ok(state),
+                Err(error) => {
+                    self.pause(&error).await?;
+                    continue;
+                }
+            };
+            for record in &records {
+                match Envelope::decode(&self.execution, record) {
+                    Ok(envelope) if state.apply(&envelope).is_ok() => {}
+                    _ => return Ok(state),
+                }
+            }
+            from += records.len() as u64;
+        }
+        Ok(state)
+    }
+
     /// A machine that has seen the log and is live; or where and why it cannot be had.
-    async fn revive(&mut self, origin: Origin) -> Result<Result<Machine, (u64, ParkReport)>, Gone> {
+    async fn revive(&mut self, origin: Origin) -> Result<Result<Machine, Unread>, Gone> {
         let (flow, base, next, reason, first) = match origin {
             Origin::Created(first) => {
                 let Event::ExecutionStarted(started) = &first.event else {
@@ -219,7 +262,8 @@ impl Driver {
                 if claim.take_up == TakeUp::TakenOver && claim.row.takeovers > limit {
                     let message =
                         format!("{} owners in a row vanished without an outcome", claim.row.takeovers);
-                    return Ok(Err((claim.row.next, ParkReport::new(Fault::Poisoned, message))));
+                    let report = ParkReport::new(Fault::Poisoned, message);
+                    return Ok(Err(Unread { base: claim.row.base, next: claim.row.next, report }));
                 }
                 let reason = match claim.take_up {
                     TakeUp::Unowned => "unowned",
@@ -232,7 +276,8 @@ impl Driver {
         };
         let Some(descriptor) = self.engine.registry.flow(&flow) else {
             let message = format!("this program has no flow `{flow}`");
-            return Ok(Err((next, ParkReport::new(Fault::MissingFlow, message))));
+            let report = ParkReport::new(Fault::MissingFlow, message);
+            return Ok(Err(Unread { base, next, report }));
         };
         let (limits, run) = (self.engine.limits, descriptor.run);
         let (nudges, engine) = (self.nudges.clone(), self.engine.clone());
@@ -258,7 +303,7 @@ impl Driver {
             Some(first) => drop(self.offer(&mut machine, Input::Recorded(*first))),
             None => {
                 if let Err(report) = self.replay(&mut machine, base, next).await? {
-                    return Ok(Err((next, report)));
+                    return Ok(Err(Unread { base, next, report }));
                 }
             }
         }
@@ -370,7 +415,7 @@ impl Driver {
             feed,
         );
         let (ended, of) = (self.ended.0.clone(), frame.clone());
-        let over = cancel.clone().drop_guard();
+        let (detached, over) = (invoke.detached, cancel.clone().drop_guard());
         let task = tokio::spawn(async move {
             let _closing = closing;
             let _over = over; // what the step left running is told that nobody waits any more
@@ -378,7 +423,7 @@ impl Driver {
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
         });
-        self.running.insert(frame, Running { attempt, cancel, task });
+        self.running.insert(frame, Running { attempt, cancel, task, detached });
         Ok(())
     }
 

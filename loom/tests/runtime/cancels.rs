@@ -3,7 +3,7 @@
 
 use loom::{ControlError, ExecutionError, Status, ports::StoreError, prelude::*};
 
-use crate::support::{Rig, World, count, id, on_both, registry, report, told};
+use crate::support::{Process, Rig, World, count, id, on_both, registry, report, told};
 
 #[step]
 async fn endless(world: Res<World>, step: StepCx) -> loom::Result<()> {
@@ -49,8 +49,45 @@ async fn brief(ctx: Ctx, n: u32) -> loom::Result<u32> {
     ctx.run(quick(n)).await
 }
 
+/// Fails until the end of days, an hour apart.
+#[step(retry(attempts = 9, initial = "1h"))]
+async fn backs_off(world: Res<World>) -> loom::Result<u32> {
+    world.hit("backs off");
+    Err(loom::Error::msg("not yet"))
+}
+
+#[flow]
+async fn backing_off(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(backs_off()).await
+}
+
+/// Heeds nothing, and is done when it is done.
+#[step]
+async fn deaf(world: Res<World>) -> loom::Result<u32> {
+    world.hit("deaf");
+    world.pass("deaf").await;
+    world.hit("deaf done");
+    Ok(7)
+}
+
+#[flow]
+async fn not_listening(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(deaf()).await
+}
+
+/// Two steps, each with events of its own before and after it.
+#[flow]
+async fn in_turns(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(quick(0)).id("first").await?;
+    ctx.sleep(millis(1)).await;
+    ctx.run(quick(0)).id("second").await
+}
+
 fn all() -> loom::Registry {
-    registry!(flows: [running, waiting, broken, brief], steps: [endless, panics, quick])
+    registry!(
+        flows: [running, waiting, broken, brief, backing_off, not_listening, in_turns],
+        steps: [endless, panics, quick, backs_off, deaf]
+    )
 }
 
 fn was_cancelled<T: std::fmt::Debug>(result: Result<T, ExecutionError<loom::Error>>) {
@@ -131,6 +168,64 @@ on_both! {
             let told = told(&app, handle.id()).await;
             let ends = count(&told, "EXECUTION_CANCELLED") + count(&told, "EXECUTION_COMPLETED");
             assert_eq!(ends, 1, "{told:?}");
+        }
+    }
+
+    /// B68: a cancel while a step waits for its next attempt.
+    async fn b68_a_step_that_backs_off_is_cancelled(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(backing_off()).id("run").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        handle.cancel("why", "ada").await.unwrap();
+        was_cancelled(handle.result().await);
+        assert_eq!(rig.world.count("backs off"), 1);
+    }
+
+    /// B68: a cancel while a step runs that takes its time: the end waits for it, and is no other.
+    async fn b68_a_step_that_ends_meanwhile_changes_nothing(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(not_listening()).id("run").await.unwrap();
+        rig.world.seen("deaf", 1).await;
+        handle.cancel("why", "ada").await.unwrap();
+        rig.world.open("deaf");
+        was_cancelled(handle.result().await);
+        let told = told(&app, handle.id()).await;
+        assert_eq!(count(&told, "STEP_COMPLETED"), 0, "{told:?}");
+        assert!(rig.world.count("deaf done") <= 1);
+    }
+
+    /// B68: a cancel around each write of a life of steps, with a crash right behind it.
+    async fn b68_a_cancel_at_any_write_ends_it(rig: Rig) {
+        for (write, after) in (0..7).flat_map(|write| [(write, false), (write, true)]) {
+            let name = format!("run-{write}-{after}");
+            let process = Process::start(&rig, all()).await;
+            process.tap.stop_at_write(write, after);
+            let (app, run, tap) = (process.app.clone(), name.clone(), process.tap.clone());
+            process.run(async move {
+                let life = async {
+                    let handle = app.start(in_turns()).id(run).await.unwrap();
+                    handle.result().await
+                };
+                tokio::select! {
+                    biased;
+                    () = tap.stopped() => {}
+                    _ = life => {}
+                }
+            }).await;
+            let app = rig.app(all()).await;
+            // The owner is frozen where it stands; the cancel comes before the next one takes up.
+            let cancelled = app.cancel(&id(&name), "why", "ada").await;
+            process.kill();
+            match cancelled {
+                Ok(()) => {
+                    app.work();
+                    was_cancelled(app.handle::<in_turns>(&id(&name)).result().await);
+                }
+                Err(ControlError::Store(StoreError::Unknown(_))) => assert_eq!((write, after), (0, false)),
+                Err(ControlError::Store(StoreError::Terminal { status, .. })) => assert_eq!(status, Status::Completed),
+                Err(other) => panic!("{other}"),
+            }
+            app.shutdown(seconds(1)).await;
         }
     }
 }

@@ -108,6 +108,19 @@ async fn lengthy(ctx: Ctx, steps: u32) -> Result<u32, SizeError> {
     Ok(sum)
 }
 
+#[event(name = "counted")]
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Counted(u32);
+
+/// Has so many events before it waits, and three more when it has ended.
+#[flow]
+async fn telling(ctx: Ctx, events: u32) -> Result<u32, SizeError> {
+    for n in 0..events - 3 {
+        ctx.emit(&Counted(n));
+    }
+    ctx.suspend::<u32>("go").await.map_err(SizeError::Engine)
+}
+
 /// Goes on after the limit was hit.
 #[flow]
 async fn coping(ctx: Ctx, bytes: usize) -> Result<bool, SizeError> {
@@ -117,7 +130,8 @@ async fn coping(ctx: Ctx, bytes: usize) -> Result<bool, SizeError> {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [producing, complaining, feeding, feeding_text, returning, failing, deciding, asking, wide, lengthy, coping],
+        flows: [producing, complaining, feeding, feeding_text, returning, failing, deciding, asking, wide, lengthy, coping,
+            telling],
         steps: [produce, complain, consume, double]
     )
 }
@@ -192,6 +206,41 @@ on_both! {
         assert!(polls <= 3 * width, "{polls} polls");
         let told = told(&app, handle.id()).await;
         assert_eq!(count(&told, "STEP_COMPLETED"), width as usize);
+    }
+
+    /// B40: whatever is read page by page is read whole: by the next owner, a fold, a stream, a reader with pages of
+    /// its own.
+    async fn b40_logs_that_end_around_the_edge_of_a_page_are_read_whole(rig: Rig) {
+        let first = rig.app(all()).await;
+        // The pages of the driver, of streams and of the fold.
+        for events in [512_u32, 256, 1_000].into_iter().flat_map(|page| [page * 3 - 1, page * 3, page * 3 + 1]) {
+            let handle = first.start(telling(events)).id(format!("run-{events}")).await.unwrap();
+            handle.until(&[loom::Status::Suspended]).await.unwrap();
+            assert_eq!(first.row(handle.id()).await.unwrap().next, u64::from(events));
+        }
+        first.shutdown(seconds(1)).await;
+        let app = rig.app(all()).await;
+        app.work();
+        for row in app.list(&loom::ports::ListFilter::default()).await.unwrap() {
+            let handle = app.handle::<telling>(&row.id);
+            assert_eq!(handle.state().await.unwrap().next, row.next);
+            handle.resume("go", &7, "ada").await.unwrap();
+            assert_eq!(handle.result().await.unwrap(), 7, "{}", row.id);
+            let (mut events, mut seen) = (handle.events(0), 0);
+            while let Some(event) = events.next().await {
+                assert_eq!(event.unwrap().sequence, seen);
+                seen += 1;
+            }
+            assert_eq!(seen, row.next + 3, "{}", row.id);
+            assert_eq!(handle.state().await.unwrap().next, seen);
+            for page in [1_000, row.next as usize, row.next as usize + 1] {
+                let mut read = Vec::new();
+                while let page @ 1.. = app.log(&row.id, read.len() as u64, page).await.unwrap().len() {
+                    read.extend((0..page).map(|_| ()));
+                }
+                assert_eq!(read.len() as u64, seen);
+            }
+        }
     }
 }
 

@@ -494,6 +494,27 @@ impl Inner {
         Some(0)
     }
 
+    /// The updates that the flow took and did not reply to; they are answered for from now on.
+    pub(super) fn take_unanswered(&mut self) -> Vec<Message> {
+        let answered = self.slots.values().filter_map(|slot| match &slot.op {
+            Op::Reply { reply_to, .. } => Some(reply_to.clone()),
+            _ => None,
+        });
+        let answered: BTreeSet<_> = answered.collect();
+        let taken = self.slots.values_mut().filter_map(|slot| match &mut slot.outcome {
+            Some(Settled::Received(message)) => {
+                let open = message.reply_to.as_ref().is_some_and(|reply_to| !answered.contains(reply_to));
+                let whole = message.clone();
+                if open {
+                    message.reply_to = None;
+                }
+                open.then_some(whole)
+            }
+            _ => None,
+        });
+        taken.collect()
+    }
+
     /// Whether the flow waits to be cancelled.
     pub(super) fn heeds_cancel(&self) -> bool {
         self.slots.get(&cancellation()).is_some_and(|slot| slot.outcome.is_none())

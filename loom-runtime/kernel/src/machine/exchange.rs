@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, EffectError, Event,
     ExecutionId, Fault, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
-    MessageSent, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, Told,
+    MessageSent, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, State, Told,
     UpdateAnswered,
 };
 
@@ -60,6 +60,32 @@ impl PostOffice {
         }
         first
     }
+}
+
+/// What others are told when an execution ends that cannot be replayed, by what could be read of its log.
+pub fn last_posts(state: &State, me: &ExecutionId, closing: &Event) -> Vec<Post> {
+    let Some(mut posts) = news_of_end(state, me, closing) else { return Vec::new() };
+    posts.extend(state.frames.keys().filter_map(|frame| parting(state, me, frame)));
+    posts
+}
+
+/// For those who wait for the execution; `None` when it does not end.
+fn news_of_end(state: &State, me: &ExecutionId, closing: &Event) -> Option<Vec<Post>> {
+    let outcome = closing.ends()?;
+    let told = state.parent.iter().chain(&state.watchers).map(|Parent { execution, frame }| Post {
+        to: execution.clone(),
+        key: format!("settled:{me}:{frame}"),
+        told: Told::Settled { frame: frame.clone(), child: me.clone(), outcome: outcome.clone() },
+    });
+    Some(told.collect())
+}
+
+/// For an open child that nobody waits for any more.
+fn parting(state: &State, me: &ExecutionId, frame: &FrameId) -> Option<Post> {
+    let known = state.frames.get(frame).filter(|f| f.status == FrameStatus::Open)?;
+    let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
+    let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
+    Some(Post { to: child.clone(), key: "cancel:parent".into(), told: Told::Cancel { reason, by } })
 }
 
 impl Machine {
@@ -117,6 +143,16 @@ impl Machine {
         for (item, message) in std::mem::take(&mut self.post.letters).into_values().flatten() {
             self.journal.consume(item);
             let reason = "the execution ended".to_owned();
+            // Always follows from the state of an execution that has not ended yet.
+            let _ = self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }));
+        }
+    }
+
+    /// Nobody will reply any more to the updates that the flow took and has not answered: whoever waits is told.
+    fn refuse_updates(&mut self, reason: &str) {
+        let unanswered = self.cx.shared.lock().take_unanswered();
+        for message in unanswered {
+            let reason = reason.to_owned();
             // Always follows from the state of an execution that has not ended yet.
             let _ = self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }));
         }
@@ -266,27 +302,18 @@ impl Machine {
 
     /// What an open child is told when nobody waits for it any more.
     pub(super) fn cancel_child(&self, frame: &FrameId) -> Option<Post> {
-        let known = self.state().frames.get(frame).filter(|f| f.status == FrameStatus::Open)?;
         if self.refusal(frame).is_some() {
             return None; // whoever has that id is no child of this execution
         }
-        let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
-        let me = &self.config.execution;
-        let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
-        Some(Post { to: child.clone(), key: "cancel:parent".into(), told: Told::Cancel { reason, by } })
+        parting(self.state(), &self.config.execution, frame)
     }
 
     /// What others are told of an end, with the end itself.
     pub(super) fn last_posts(&self, closing: &Event) -> Vec<Post> {
-        let Some(outcome) = closing.ends() else { return Vec::new() };
-        let child = self.config.execution.clone();
-        let state = self.state();
-        let told = state.parent.iter().chain(&state.watchers).map(|Parent { execution, frame }| Post {
-            to: execution.clone(),
-            key: format!("settled:{child}:{frame}"),
-            told: Told::Settled { frame: frame.clone(), child: child.clone(), outcome: outcome.clone() },
-        });
-        told.chain(state.frames.keys().filter_map(|frame| self.cancel_child(frame))).collect()
+        let (state, me) = (self.state(), &self.config.execution);
+        let Some(mut posts) = news_of_end(state, me, closing) else { return Vec::new() };
+        posts.extend(state.frames.keys().filter_map(|frame| self.cancel_child(frame)));
+        posts
     }
 
     pub(super) fn take_watch(&mut self, by: Parent, item: u64) -> Done {
@@ -397,6 +424,7 @@ impl Machine {
             self.journal.consume(early.item);
         }
         self.post.waiting.clear();
+        self.refuse_updates("the run ended without a reply");
         let begun = self.commit(Event::ContinuedAsNew(new_run)).and_then(|_| {
             posts.into_iter().for_each(|post| self.journal.post(post));
             self.journal.progressed();
@@ -412,7 +440,7 @@ impl Machine {
         self.settle_owed();
     }
 
-    /// Before an end is written: the mail that nobody took is told.
+    /// Before an end is written: who sent mail that nobody took, or answered, is told.
     pub(super) fn before_the_end(&mut self) {
         let ends = match &self.phase {
             Phase::Closing(event) => {
@@ -421,6 +449,7 @@ impl Machine {
             _ => false,
         };
         if ends {
+            self.refuse_updates("the execution ended without a reply");
             self.bury_mail();
         }
     }

@@ -23,6 +23,7 @@ use std::{
 
 pub use call::Call;
 pub use cx::{Check, Cx, Due, Op, Request, Settled};
+pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
@@ -241,6 +242,8 @@ pub struct Invoke {
     pub delivery: Delivery,
     /// How long it may take, when the call says other than the step.
     pub timeout: Option<std::time::Duration>,
+    /// Whether it goes on when nobody waits for it any more.
+    pub detached: bool,
     /// The same for every attempt of this frame, different for every other frame and execution, also for one of the
     /// same id in another store.
     pub idempotency_key: Digest,
@@ -474,16 +477,16 @@ impl Machine {
         let (FrameKind::Step { step, .. }, Some(input)) = (&known.kind, &known.input) else { return None };
         let (step, input) = (step.clone(), input.clone());
         let inner = self.cx.shared.lock();
-        let timeout = match inner.slots.get(&frame).map(|slot| &slot.op) {
-            Some(Op::Step { timeout, .. }) => *timeout,
-            _ => None,
+        let (timeout, detached) = match inner.slots.get(&frame).map(|slot| &slot.op) {
+            Some(Op::Step { timeout, detached, .. }) => (*timeout, *detached),
+            _ => (None, false),
         };
         // With the seed, for ids repeat: in another database, in one that was made anew.
         let seed = inner.seed.map_or([0; 16], |seed| seed.bytes());
         let execution = self.config.execution.as_str().as_bytes();
         let idempotency_key = Digest::of_parts(&[&seed, execution, frame.as_str().as_bytes()]);
         drop(inner);
-        Some(Invoke { frame, attempt, step, input, delivery, timeout, idempotency_key })
+        Some(Invoke { frame, attempt, step, input, delivery, timeout, detached, idempotency_key })
     }
 
     fn written(&mut self) -> Offered {

@@ -92,7 +92,12 @@ impl Rig {
 
 /// Runs a case for as long as it takes, but not for ever.
 pub(crate) async fn patiently<T>(case: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, case).await.expect("this hangs")
+    patiently_for(PATIENCE, case).await
+}
+
+/// The same for a case that is many.
+pub(crate) async fn patiently_for<T>(patience: Duration, case: impl Future<Output = T>) -> T {
+    tokio::time::timeout(patience, case).await.expect("this hangs")
 }
 
 /// Waits until `holds`, looking again and again.

@@ -32,6 +32,9 @@ struct Inner {
     /// Freezes for good before (false) or after (true) the n-th append.
     stop: Mutex<Option<(usize, bool)>>,
     appends: AtomicUsize,
+    /// As `stop`, but creations count too.
+    stop_write: Mutex<Option<(usize, bool)>>,
+    writes: AtomicUsize,
     refused: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
 }
@@ -45,6 +48,8 @@ impl Default for Tap {
             frozen: watch::Sender::new(false),
             stop: Mutex::new(None),
             appends: AtomicUsize::new(0),
+            stop_write: Mutex::new(None),
+            writes: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
             damage: Mutex::new(None),
         }))
@@ -75,6 +80,16 @@ impl Tap {
     /// Freezes before or after the n-th append.
     pub(crate) fn stop_at(&self, nth: usize, after: bool) {
         *self.0.stop.lock().unwrap() = Some((nth, after));
+    }
+
+    /// Freezes before or after the n-th creation or append, of whatever execution.
+    pub(crate) fn stop_at_write(&self, nth: usize, after: bool) {
+        *self.0.stop_write.lock().unwrap() = Some((nth, after));
+    }
+
+    /// How many creations and appends the store has accepted.
+    pub(crate) fn writes(&self) -> usize {
+        self.0.writes.load(SeqCst)
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
@@ -118,6 +133,27 @@ impl Tap {
         written
     }
 
+    /// Around a creation or an append.
+    async fn write<T>(&self, written: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        let nth = self.writes();
+        let stops = |after| {
+            let stop = *self.0.stop_write.lock().unwrap_or_else(PoisonError::into_inner);
+            // Others may write meanwhile: whoever comes to this place first stops everybody.
+            stop.is_some_and(|(at, when)| when == after && nth == at)
+        };
+        if stops(false) {
+            self.freeze(true);
+            self.pass().await?;
+        }
+        let written = written.await;
+        self.0.writes.fetch_add(usize::from(written.is_ok()), SeqCst);
+        if stops(true) {
+            self.freeze(true);
+            self.pass().await?;
+        }
+        written
+    }
+
     fn stops(&self, nth: usize, after: bool) -> bool {
         *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner) == Some((nth, after))
     }
@@ -142,7 +178,8 @@ impl Tapped {
 impl EventStore for Tapped {
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError> {
         self.tap.pass().await?;
-        self.tap.acknowledge(self.inner.create(new).await)
+        let created = self.tap.write(self.inner.create(new)).await;
+        self.tap.acknowledge(created)
     }
 
     async fn append(&self, append: &Append) -> Result<(), StoreError> {
@@ -155,7 +192,7 @@ impl EventStore for Tapped {
             self.tap.freeze(true);
             self.tap.pass().await?;
         }
-        let written = self.inner.append(append).await;
+        let written = self.tap.write(self.inner.append(append)).await;
         match &written {
             Ok(()) => drop(self.tap.0.appends.fetch_add(1, SeqCst)),
             Err(StoreError::InboxMoved(_)) => {}
