@@ -25,7 +25,9 @@ pub(crate) struct Look {
 /// Looks at an execution.
 pub(crate) async fn look(app: &App, id: &ExecutionId) -> Result<Look, StoreError> {
     let folded = fold(app, id, None).await?;
-    let gates = app.gates(Some(id)).await?;
+    let mut gates = app.gates(Some(id)).await?;
+    // Those of earlier runs are in the log; the frames are this run's.
+    gates.retain(|gate| gate.run == folded.state.base);
     let ended = folded.state.status.is_terminal();
     let pending = if ended { Vec::new() } else { pending(app, id).await? };
     let waits = waits(app.registry(), &folded.state, &gates, &pending);

@@ -180,6 +180,8 @@ pub(crate) struct Standing<'a> {
 pub(crate) struct Whole<'a> {
     #[serde(flatten)]
     pub(crate) standing: Standing<'a>,
+    /// Which run this is, from 0; the frames and gates are those of this run.
+    pub(crate) run: u64,
     pub(crate) input: &'a Payload,
     pub(crate) frames: Vec<NamedFrame<'a>>,
     pub(crate) gates: Vec<Gate>,

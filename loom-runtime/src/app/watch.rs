@@ -90,11 +90,16 @@ impl App {
             next: u64,
             page: std::vec::IntoIter<Envelope>,
             done: bool,
+            /// Whether the store could not be reached: it is given time.
+            failed: bool,
         }
         impl Tail {
             /// Reads the next page, when there is one. Answers whether there may be more.
             async fn read(&mut self) -> Result<bool, StoreError> {
                 self.lookout.begin();
+                if std::mem::take(&mut self.failed) {
+                    self.lookout.news().await;
+                }
                 let page = self.app.log(&self.lookout.id, self.next, PAGE).await?;
                 if page.is_empty() {
                     let row = self.app.row(&self.lookout.id).await?;
@@ -110,7 +115,7 @@ impl App {
             }
         }
         let (app, lookout, page) = (self.clone(), Lookout::new(self, id), Vec::new().into_iter());
-        let tail = Tail { app, lookout, next: from, page, done: false };
+        let tail = Tail { app, lookout, next: from, page, done: false, failed: false };
         Events(Box::pin(stream::unfold(tail, |mut tail| async move {
             loop {
                 if let Some(envelope) = tail.page.next() {
@@ -123,7 +128,8 @@ impl App {
                 match tail.read().await {
                     Ok(more) => tail.done = !more,
                     Err(error) => {
-                        tail.done = !matches!(error, StoreError::Unavailable(_));
+                        tail.failed = matches!(error, StoreError::Unavailable(_));
+                        tail.done = !tail.failed;
                         return Some((Err(error), tail));
                     }
                 }

@@ -71,12 +71,6 @@ impl<F: Flow> ChildCall<F> {
         self
     }
 
-    /// This execution does not end before the child has, although nobody may ask for its outcome.
-    pub fn wait(mut self) -> Self {
-        self.options.waits = true;
-        self
-    }
-
     fn begin(&mut self, context: &mut Context<'_>) -> Poll<Settled> {
         let Self { cx, place, limits, options, stage, .. } = self;
         let flow = F::DESCRIPTOR.name;
@@ -162,9 +156,12 @@ impl<F: Flow> Spawn<F> {
         self.map(|call| call.on_close(policy))
     }
 
-    /// See [`ChildCall::wait`].
+    /// This execution does not end before the child has, although nobody may hold its handle any more.
     pub fn wait(self) -> Self {
-        self.map(ChildCall::wait)
+        self.map(|mut call| {
+            call.options.waits = true;
+            call
+        })
     }
 }
 

@@ -115,6 +115,9 @@ pub(crate) fn head(row: &ExecutionRow, state: &State, lacks_flow: bool, reader: 
         line("takeovers", format!("{} in a row without an outcome", row.takeovers));
     }
     line("events", row.next.to_string());
+    if state.run > 0 {
+        line("run", format!("{}, since event {}", state.run, state.base));
+    }
     line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
     match &state.outcome {
         Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),

@@ -35,6 +35,7 @@ impl Verbs<'_> {
             let gates = gates.iter().map(|gate| Gate::of(gate, &pending)).collect();
             let whole = Whole {
                 standing: Standing { execution, waits, pending, outcome, parked },
+                run: state.run,
                 input: &state.input,
                 frames: frames.iter().map(|(id, of)| NamedFrame { frame: id.as_str(), of }).collect(),
                 gates,

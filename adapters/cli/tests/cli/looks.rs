@@ -6,7 +6,7 @@ use loom::kernel::{Event, ExecutionFailure, Failed};
 use serde_json::json;
 
 use crate::{
-    made::{Made, busy_order, divergent, done, doubtful, payload},
+    made::{Made, anew, busy_order, divergent, done, doubtful, payload},
     support::{Shell, snapshot},
 };
 
@@ -37,6 +37,13 @@ async fn session(shell: &Shell, commands: &[&str]) -> String {
 async fn executions() {
     let commands = ["show order-7", "show pay-1", "show order-8", "show order-9", "show order-6"];
     snapshot("show", &session(&shell().await, &commands).await);
+}
+
+#[tokio::test]
+async fn runs() {
+    let shell = Shell::default();
+    anew(&shell.store).await;
+    snapshot("runs", &session(&shell, &["show order-5", "show order-5 --json", "logs order-5", "list --gates"]).await);
 }
 
 #[tokio::test]

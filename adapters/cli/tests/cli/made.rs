@@ -7,7 +7,7 @@ use loom::{
     ExecutionId, FrameId, Memory, Status, Timestamp,
     kernel::{
         Abandoned, Completed, Decision, Delivery, Digest, Domain, EffectError, Envelope, Event, Failed,
-        Fault, Fingerprints, Fired, GateAnswered, GateOpened, InDoubt, Meta, Migrated, ParkReport, Parked,
+        Fault, Fingerprints, Fired, GateAnswered, GateOpened, InDoubt, Meta, Migrated, NewRun, ParkReport, Parked,
         Payload, Record, Resumed, SourceLine, Started, StepCompleted, StepFailed, StepStarted, Suspended,
         TimerSet,
     },
@@ -25,6 +25,8 @@ pub(crate) struct Made {
     id: ExecutionId,
     events: Vec<Envelope>,
     gates: Vec<GateChange>,
+    /// Where another run began: how many events and gates came before it.
+    run: Option<(usize, usize)>,
 }
 
 pub(crate) fn payload(value: serde_json::Value) -> Payload {
@@ -37,8 +39,8 @@ fn frame(text: &str) -> FrameId {
 
 impl Made {
     pub(crate) fn new(store: &Memory, id: &str, flow: &str, input: serde_json::Value) -> Self {
-        let mut made =
-            Self { store: store.clone(), id: id.parse().unwrap(), events: Vec::new(), gates: Vec::new() };
+        let (id, events, gates) = (id.parse().unwrap(), Vec::new(), Vec::new());
+        let mut made = Self { store: store.clone(), id, events, gates, run: None };
         let (input, code) = (payload(input), Fingerprints { body: 0xa, structure: 0xb });
         made.event(Event::ExecutionStarted(Started {
             flow: flow.into(),
@@ -153,6 +155,15 @@ impl Made {
         self.event(Event::ExecutionSuspended(Suspended { waiting, wake_at }))
     }
 
+    pub(crate) fn continued(&mut self, input: serde_json::Value) -> &mut Self {
+        let Event::ExecutionStarted(started) = self.events[0].event.clone() else { panic!("no start") };
+        self.run = Some((self.events.len(), self.gates.len()));
+        let Started { flow, code, seed, parent, flags, .. } = started;
+        let (run, input, watchers, origin) = (1, payload(input), Vec::new(), None);
+        let new = NewRun { run, flow, input, code, seed, parent, watchers, origin, flags };
+        self.event(Event::ContinuedAsNew(new))
+    }
+
     pub(crate) fn parked(&mut self, report: ParkReport) -> &mut Self {
         self.event(Event::ExecutionParked(Parked { report }))
     }
@@ -200,24 +211,38 @@ impl Made {
             Event::ExecutionCancelled(_) => (Some(Status::Cancelled), None),
             _ => (None, None),
         };
-        self.store
-            .append(&Append {
-                execution: self.id.clone(),
-                expected_next: 1,
-                fence,
-                batch: Digest::of(b"rest"),
-                records: rest.to_vec(),
-                at: self.events.last().unwrap().at,
-                progress: true,
-                gates: self.gates.clone(),
-                consumed: Vec::new(),
-                posts: Vec::new(),
-                run: None,
-                close: status.map(|status| Close { status, wake_at, seen: 0 }),
-            })
-            .await
-            .unwrap();
+        let (events, gates) = self.run.unwrap_or((records.len(), self.gates.len()));
+        let mut before = Append {
+            execution: self.id.clone(),
+            expected_next: 1,
+            fence,
+            batch: Digest::of(b"rest"),
+            records: rest[..events - 1].to_vec(),
+            at: self.events.last().unwrap().at,
+            progress: true,
+            gates: self.gates[..gates].to_vec(),
+            consumed: Vec::new(),
+            posts: Vec::new(),
+            run: None,
+            close: None,
+        };
+        let close = status.map(|status| Close { status, wake_at, seen: 0 });
+        if self.run.is_some() {
+            self.store.append(&before).await.unwrap();
+            (before.expected_next, before.run) = (events as u64, Some(events as u64));
+            (before.batch, before.records) = (Digest::of(b"run"), records[events..].to_vec());
+            before.gates = [GateChange::AbandonAll].into_iter().chain(self.gates[gates..].iter().cloned()).collect();
+        }
+        self.store.append(&Append { close, ..before }).await.unwrap();
     }
+}
+
+/// An order that began anew: the manager was asked in both runs.
+pub(crate) async fn anew(store: &Memory) {
+    let mut made = Made::new(store, "order-5", "checkout", json!({"sku": "tea", "qty": 1}));
+    made.gate("manager", None).answered("manager", "ada");
+    made.continued(json!({"sku": "tea", "qty": 2})).gate("manager", None).suspended(&["manager"], None);
+    made.store().await;
 }
 
 /// An order that has seen a lot, and waits for a manager and a courier.
