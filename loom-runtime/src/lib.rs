@@ -13,6 +13,7 @@ mod code;
 pub mod conformance;
 mod context;
 mod descriptor;
+mod diff;
 mod domain_event;
 mod failure;
 mod flow;
@@ -33,9 +34,9 @@ mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
-    AnswerError, App, AppBuilder, BuildError, ChildPolicy, ControlError, Events, ExecutionError, Fork,
-    ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic,
-    StartError, UpdateError,
+    AnswerError, App, AppBuilder, Asked, BranchError, BuildError, ChildPolicy, ControlError, Events,
+    ExecutionError, Fork, ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError,
+    SendMessage, Simulate, Simulation, Start, StartDynamic, StartError, UpdateError,
 };
 pub use context::{
     Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,
@@ -45,6 +46,7 @@ pub use descriptor::{
     Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
     ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
+pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};

@@ -5,6 +5,7 @@
 mod support;
 
 mod agents;
+mod branches;
 mod cancels;
 mod checks;
 mod decisions;
@@ -17,6 +18,7 @@ mod owners;
 mod projections;
 mod retries;
 mod shutdowns;
+mod simulations;
 mod sizes;
 mod starts;
 mod stores;
