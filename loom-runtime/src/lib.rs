@@ -16,6 +16,7 @@ mod code;
 pub mod conformance;
 mod context;
 mod descriptor;
+mod diff;
 mod domain_event;
 mod failure;
 mod flow;
@@ -37,9 +38,9 @@ mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
-    AnswerError, App, AppBuilder, BuildError, ChildPolicy, ControlError, Events, ExecutionError, Fork,
-    ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic,
-    StartError, StepStream, UpdateError,
+    AnswerError, App, AppBuilder, Asked, BranchError, BuildError, ChildPolicy, ControlError, Events,
+    ExecutionError, Fork, ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError,
+    SendMessage, Simulate, Simulation, Start, StartDynamic, StartError, StepStream, UpdateError,
 };
 pub use budget::{Ask, Asker, Grant, Negotiate};
 pub use chunk::{Chunk, Streamed};
@@ -52,6 +53,7 @@ pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
     ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
+pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};

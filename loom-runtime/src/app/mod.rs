@@ -2,6 +2,7 @@
 //! Not how they run: that is the worker's and the kernel's.
 
 mod answer;
+mod branches;
 mod builder;
 mod fork;
 mod gate_place;
@@ -9,6 +10,7 @@ mod handle;
 mod messages;
 mod pending;
 mod project;
+mod simulate;
 mod start;
 mod stream;
 mod watch;
@@ -19,12 +21,14 @@ use kernel::{Envelope, ExecutionId, State};
 
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub(crate) use answer::{check, validator};
+pub use branches::BranchError;
 pub use builder::{AppBuilder, BuildError};
 pub use fork::{ChildPolicy, Fork, ForkError};
 pub use handle::{ExecutionError, Handle};
 pub use messages::{SendError, SendMessage, UpdateError};
 pub use pending::{Pending, Said};
 pub use project::ProjectError;
+pub use simulate::{Asked, Simulate, Simulation};
 pub use start::{Start, StartDynamic, StartError};
 pub use stream::StepStream;
 pub use watch::Events;

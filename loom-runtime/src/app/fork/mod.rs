@@ -172,7 +172,7 @@ impl Fork {
             return same(&app, &origin, &wishes, &row).await;
         }
         let prefix = Prefix::read(&app, &origin, &wishes).await?;
-        let plan = Plan::of(&app, &prefix, &wishes, &id)?;
+        let plan = Plan::of(&app, &prefix, &wishes, &id, app.engine.clock.now())?;
         present(&app, &origin, &plan).await?;
         let Plan { records, gates, base, .. } = plan;
         let branch =
@@ -226,7 +226,7 @@ async fn same(
     };
     let wishes = Wishes { at: Some(from.events), ..wishes.clone() };
     let prefix = Prefix::read(app, origin, &wishes).await?;
-    let asked = Plan::of(app, &prefix, &wishes, &id)?.forked;
+    let asked = Plan::of(app, &prefix, &wishes, &id, prefix.instant())?.forked;
     // The origin may have got answers since: those that it had are still the same, and so are those of the stubs.
     let kept = made.answers.iter().all(|(frame, answer)| asked.answers.get(frame) == Some(answer));
     let all = asked.answers.keys().all(|frame| {

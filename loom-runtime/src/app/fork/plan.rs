@@ -85,6 +85,11 @@ impl Prefix {
         Ok(Self { origin: id.clone(), flow: origin.flow.clone(), records, events, state, answers })
     }
 
+    /// The instant of the cut.
+    pub(in crate::app) fn instant(&self) -> Timestamp {
+        self.state.updated_at
+    }
+
     fn cut(&self) -> u64 {
         self.records.len() as u64
     }
@@ -134,6 +139,7 @@ impl Plan {
         prefix: &Prefix,
         wishes: &Wishes,
         id: &ExecutionId,
+        now: Timestamp,
     ) -> Result<Self, ForkError> {
         let state = &prefix.state;
         let mut forked = Forked::at(ForkPoint { execution: prefix.origin.clone(), events: prefix.cut() });
@@ -158,7 +164,7 @@ impl Plan {
             let (attempt, reason) = (known.attempt, Forked::DOUBT.to_owned());
             Event::EffectIndoubt(InDoubt { frame: (*frame).clone(), attempt, reason })
         });
-        let at = app.engine.clock.now().max(state.updated_at);
+        let at = now.max(state.updated_at);
         let own = std::iter::once(Event::ExecutionForked(forked.clone())).chain(doubts);
         let own = (prefix.cut()..).zip(own).map(|(sequence, event)| encoded(id, sequence, at, event));
         let copied = prefix.records.iter().map(|record| copy(&prefix.origin, record));

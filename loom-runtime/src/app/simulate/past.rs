@@ -1,0 +1,59 @@
+//! What an execution's own log has to say: the outcomes of its steps and children, in every run.
+//! Not its gates: those are asked again.
+
+use std::collections::BTreeMap;
+
+use kernel::{Digest, Event, FrameId, FrameKind, FrameStatus, Outcome, State};
+
+use crate::{
+    App,
+    ports::{ExecutionRow, StoreError},
+};
+
+const PAGE: usize = 1_000;
+
+/// Outcomes by run and frame, and what they are outcomes of.
+pub(super) struct Past(BTreeMap<(u64, FrameId), (What, Outcome)>);
+
+/// A step or a flow with its input.
+type What = (String, Digest);
+
+impl Past {
+    pub(super) async fn read(app: &App, origin: &ExecutionRow) -> Result<Self, StoreError> {
+        let (mut outcomes, mut state) = (BTreeMap::new(), State::default());
+        loop {
+            let page = app.log(&origin.id, state.next, PAGE).await?;
+            for envelope in &page {
+                if matches!(envelope.event, Event::ContinuedAsNew(_)) {
+                    gather(&state, &mut outcomes);
+                }
+                state.apply(envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+            }
+            if page.is_empty() {
+                gather(&state, &mut outcomes);
+                return Ok(Self(outcomes));
+            }
+        }
+    }
+
+    /// The outcome that this frame had in this run, if it was that of the same step or flow with the same input.
+    pub(super) fn outcome(&self, run: u64, frame: &FrameId, what: &str, input: Digest) -> Option<Outcome> {
+        let ((name, digest), outcome) = self.0.get(&(run, frame.clone()))?;
+        (name == what && *digest == input).then(|| outcome.clone())
+    }
+}
+
+fn gather(state: &State, outcomes: &mut BTreeMap<(u64, FrameId), (What, Outcome)>) {
+    for (frame, known) in &state.frames {
+        let what = match &known.kind {
+            FrameKind::Step { step, digest, .. } => (step.clone(), *digest),
+            FrameKind::Child { flow, digest, .. } => (flow.clone(), *digest),
+            _ => continue,
+        };
+        // What was discarded was an outcome all the same, of an effect that happened.
+        if let (Some(outcome), FrameStatus::Settled | FrameStatus::Abandoned) = (&known.outcome, known.status)
+        {
+            outcomes.insert((state.run, frame.clone()), (what, outcome.clone()));
+        }
+    }
+}
