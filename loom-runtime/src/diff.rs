@@ -6,13 +6,15 @@ use std::{collections::BTreeSet, fmt};
 use kernel::{
     Envelope, Event, Forked, Frame, FrameId, FrameKind, FrameStatus, Outcome, State, Status, UnfoldableEvent,
 };
+use serde::Serialize;
 
 /// How two executions differ; see [`diff`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diff {
     /// How many events both logs begin with.
     pub shared: u64,
     /// Where the logs part: what each has there. `None` when they are equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parting>,
     /// Frames that both have, alike in all that is compared.
     pub same: Vec<FrameId>,
@@ -27,18 +29,20 @@ pub struct Diff {
 }
 
 /// The first place at which two logs differ: after the events that they share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Parting {
     /// The sequence.
     pub sequence: u64,
     /// The first log's event there, in short; `None` when it ends before.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub a: Option<String>,
     /// The second's.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub b: Option<String>,
 }
 
 /// A frame that two executions have, and in which they differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
     /// The frame.
     pub frame: FrameId,
@@ -49,7 +53,8 @@ pub struct Changed {
 }
 
 /// What of a frame differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Aspect {
     /// It is another thing: a gate in one, a step in the other; or another step.
@@ -63,11 +68,12 @@ pub enum Aspect {
 }
 
 /// Where an execution stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct End {
     /// Its status.
     pub status: Status,
     /// What it came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
 
@@ -230,11 +236,12 @@ impl fmt::Display for Diff {
             write!(f, "\n~ {frame} ({}): {a} | {b}", what.join(", "))?;
         }
         let [a, b] = self.ends.each_ref().map(|end| match &end.outcome {
-            Some(outcome) => format!("{} {}", end.status, outcome_in_short(outcome)),
+            Some(Outcome::Completed(output)) => format!("completed {}", short(output.as_str())),
+            Some(outcome) => outcome_in_short(outcome),
             None => end.status.to_string(),
         });
-        let same = self.same.len();
-        write!(f, "\n= {same} frames alike\n")?;
+        let (same, s) = (self.same.len(), if self.same.len() == 1 { "" } else { "s" });
+        write!(f, "\n= {same} frame{s} alike\n")?;
         if a == b { write!(f, "both {a}") } else { write!(f, "{a} | {b}") }
     }
 }

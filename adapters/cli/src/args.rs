@@ -67,6 +67,16 @@ pub(crate) enum StoreVerb {
     Logs(Logs),
     /// Show the state after the first N events, and what the last of them changed
     Debug(Debug),
+    /// Let a copy of an execution's first N events go on by itself, and run it until it rests
+    ///
+    /// The origin stays as it is. Steps that were open there are in doubt in the fork, gates are asked again.
+    Fork(Fork),
+    /// Show where two executions part, and which frames differ
+    Diff(Compare),
+    /// List the branches: names that point to executions
+    Branches,
+    /// Point a branch to an execution: a new one, or from another execution with `--from`
+    Promote(Promote),
     /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
     Worker(Worker),
 }
@@ -229,6 +239,68 @@ pub(crate) struct Debug {
     /// How many events are folded in; all of them unless given
     #[arg(long, value_name = "N")]
     pub(crate) at: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fork {
+    /// The execution
+    pub(crate) execution: String,
+    /// How many events are copied; all of them unless given, for an ended execution all but the last
+    #[arg(long, value_name = "N")]
+    pub(crate) at: Option<u64>,
+    /// The fork's id; it makes the fork repeatable. A fresh UUID unless given
+    #[arg(long)]
+    pub(crate) id: Option<String>,
+    /// The outcome of a step that was open, or the answer to a gate; may be repeated
+    #[arg(long, value_name = "FRAME=JSON")]
+    pub(crate) stub: Vec<String>,
+    /// Run this step again that was open; may be repeated
+    #[arg(long, value_name = "FRAME")]
+    pub(crate) rerun: Vec<String>,
+    /// Run every step again that was open
+    #[arg(long)]
+    pub(crate) rerun_all: bool,
+    /// Give the fork the answers that came after the cut
+    #[arg(long)]
+    pub(crate) copy_answers: bool,
+    /// What becomes of children that were open
+    #[arg(long, value_enum, default_value = "rerun")]
+    pub(crate) children: Children,
+    #[command(flatten)]
+    pub(crate) by: By,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Children {
+    /// The fork starts its own
+    Rerun,
+    /// The fork waits for the origin's
+    Share,
+    /// The fork is told that they were cancelled
+    Cancel,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// An execution
+    pub(crate) a: String,
+    /// Another one
+    pub(crate) b: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Promote {
+    /// The branch
+    pub(crate) branch: String,
+    /// What it is to point to
+    pub(crate) execution: String,
+    /// What it has to point to before: if it does not, nothing happens. Without it the branch has to be new
+    #[arg(long, value_name = "EXECUTION")]
+    pub(crate) from: Option<String>,
+    #[command(flatten)]
+    pub(crate) by: By,
 }
 
 #[derive(Debug, Args)]

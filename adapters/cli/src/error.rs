@@ -2,7 +2,7 @@
 //! Not the failures of flows: those are outcomes, and are printed as such.
 
 use loom_runtime::{
-    AnswerError, BuildError, ControlError, ExecutionId, StartError,
+    AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, StartError,
     kernel::{InvalidId, InvalidPayload},
     ports::StoreError,
 };
@@ -110,6 +110,46 @@ impl From<ControlError> for CliError {
             | ControlError::AlreadyJudged { execution, .. } => {
                 Self::refused(message).help(format!("`{}` tells where it stands", show(&execution)))
             }
+        }
+    }
+}
+
+impl From<ForkError> for CliError {
+    fn from(error: ForkError) -> Self {
+        let message = error.to_string();
+        match error {
+            ForkError::Store(error) => error.into(),
+            ForkError::Unknown(id) => Self { unknown: Some(id), ..Self::refused(message) },
+            ForkError::Cut { execution, .. } => {
+                Self::usage(message).help(format!("`logs {execution}` prints its events"))
+            }
+            ForkError::UnknownFrame { execution, events, .. } => {
+                Self::usage(message).help(format!("`debug {execution} --at {events}` prints its frames"))
+            }
+            ForkError::Invalid { .. } | ForkError::InvalidId(_) => Self::usage(message),
+            ForkError::Conflict { id, .. } => {
+                Self::refused(message).help(format!("`{}` tells what it is", show(&id)))
+            }
+            _ => Self::refused(message),
+        }
+    }
+}
+
+impl From<BranchError> for CliError {
+    fn from(error: BranchError) -> Self {
+        let message = error.to_string();
+        match error {
+            BranchError::Store(error) => error.into(),
+            BranchError::Name(_) => Self::usage(message),
+            BranchError::Unknown { execution, .. } => {
+                Self { unknown: Some(execution), ..Self::refused(message) }
+            }
+            BranchError::Missing { branch, to } => {
+                Self::refused(message).help(format!("`promote {branch} {to}` sets it"))
+            }
+            BranchError::Moved { branch, found, .. } => Self::refused(message)
+                .help(format!("`promote {branch} EXECUTION --from {found}` moves it from there")),
+            _ => Self::refused(message),
         }
     }
 }

@@ -24,7 +24,7 @@
 //! | 8 | standard output cannot be written; a reader that has gone (`\| head`) is no error |
 //! | 130 | a signal came before it was done |
 //!
-//! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `resume`, `verdict`, `retry`, `cancel`);
+//! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `fork`, `resume`, `verdict`, `retry`, `cancel`);
 //! with `--detach` these only record what was asked, and end with 0. `cancel` ends with 0 when the execution was
 //! cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
 //!
@@ -41,6 +41,10 @@
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
+//! | `fork` | as `start` |
+//! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
+//! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
+//! | `promote` | `{branch, execution, version, set_at, by}` |
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}}`, or the one schema that was asked for |

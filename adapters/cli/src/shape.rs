@@ -4,7 +4,7 @@
 use loom_runtime::{
     ExecutionId, Registry, Said, Timestamp,
     kernel::{Frame, Outcome, ParkReport, Payload, Record, State},
-    ports::{ExecutionRow, GateRow, GateState},
+    ports::{BranchRow, ExecutionRow, GateRow, GateState},
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -68,6 +68,30 @@ impl Execution {
             unknown_flow: !row.status.is_terminal() && registry.flow(&row.flow).is_none(),
         }
     }
+}
+
+/// A branch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Branch {
+    branch: String,
+    execution: ExecutionId,
+    version: u64,
+    #[serde(serialize_with = "instant::exactly")]
+    set_at: Timestamp,
+    by: String,
+}
+
+impl Branch {
+    pub(crate) fn of(row: &BranchRow) -> Self {
+        let (branch, execution, by) = (row.name.clone(), row.execution.clone(), row.by.clone());
+        Self { branch, execution, version: row.version, set_at: row.set_at, by }
+    }
+}
+
+/// What `branches` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Branches {
+    pub(crate) branches: Vec<Branch>,
 }
 
 /// What `list` prints.

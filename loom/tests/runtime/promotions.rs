@@ -101,7 +101,7 @@ on_both! {
              - calm\n+ again\n\
              ~ act (input, outcome): input {{\"what\":\"once\"}}, \"once\" | input {{\"what\":\"twice\"}}, \"twice\"\n\
              ~ plan (outcome): \"once\" | \"twice\"\n\
-             = 1 frames alike\ncompleted \"once\" | completed \"twice\""
+             = 1 frame alike\ncompleted \"once\" | completed \"twice\""
         );
         assert_eq!(told, expected);
         assert!(diff(&a[1..], &b).is_err());

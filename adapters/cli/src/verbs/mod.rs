@@ -5,6 +5,7 @@ mod completions;
 mod control;
 mod debug;
 mod flows;
+mod fork;
 mod graph;
 mod list;
 mod logs;
@@ -61,6 +62,10 @@ impl Verbs<'_> {
             StoreVerb::Show(args) => self.show(args).await,
             StoreVerb::Logs(args) => self.logs(args).await,
             StoreVerb::Debug(args) => self.debug(args).await,
+            StoreVerb::Fork(args) => self.fork(args).await,
+            StoreVerb::Diff(args) => self.diff(args).await,
+            StoreVerb::Branches => self.branches().await,
+            StoreVerb::Promote(args) => self.promote(args).await,
             StoreVerb::Worker(args) => self.worker(args).await,
         }
     }
