@@ -164,3 +164,42 @@ impl Order {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernel::Payload;
+
+    use super::*;
+
+    /// B96: a turn is superseded once, by whatever comes of a later one, and is not heard any more.
+    #[test]
+    fn b96_dead_turns_are_silent() {
+        let frame = || FrameId::parsed("draft");
+        let says = |turn, index| Told::Chunk { frame: frame(), turn, index, data: Payload::null() };
+        let (mut order, mut heard) = (Order::default(), VecDeque::new());
+        let first = (1, 0, 1);
+        for told in [
+            Told::Begun(frame(), first), // silent so far
+            says(first, 0),
+            Told::Begun(frame(), (1, 0, 2)),
+            says(first, 1),     // the dead attempt
+            says((2, 0, 2), 0), // the same attempt, by another owner, whose begin was lost
+            says((1, 0, 3), 0), // the dead owner
+            says((2, 1, 1), 0), // another run
+            Told::Ended(frame()),
+            Told::Ended(frame()),
+        ] {
+            order.take(told, &mut heard);
+        }
+        let heard: Vec<_> = heard
+            .iter()
+            .map(|item| match item {
+                Streamed::Chunk(chunk) => format!("{}.{}", chunk.attempt, chunk.index),
+                Streamed::Superseded { attempt, .. } => format!("dead {attempt}"),
+                Streamed::Ended { attempt, .. } => format!("end {attempt}"),
+                Streamed::Lagged { .. } => "lagged".into(),
+            })
+            .collect();
+        assert_eq!(heard, ["1.0", "dead 1", "dead 2", "2.0", "dead 2", "1.0", "end 1"]);
+    }
+}

@@ -417,9 +417,10 @@ impl Driver {
         let (ended, of) = (self.ended.0.clone(), frame.clone());
         let (detached, over) = (invoke.detached, cancel.clone().drop_guard());
         let task = tokio::spawn(async move {
-            let _closing = closing;
             let _over = over; // what the step left running is told that nobody waits any more
+            let closing = closing; // dropped first when the task is aborted
             let end = attempt::run(step, invoke.input, env, timeout).await;
+            drop(closing); // nothing is said after the end
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
         });
