@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     attempt::{self, TIDYING},
+    birth::Begun,
     engine::Engine,
     locals::{Lease, Local, Progress},
     transition,
@@ -34,6 +35,9 @@ use crate::{
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
+
+/// For what did not come through the inbox: the first item there is 1.
+const NO_ITEM: InboxId = 0;
 
 /// How an execution came to this worker.
 pub(crate) enum Origin {
@@ -203,11 +207,18 @@ impl Driver {
         let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
         loop {
             for waiting in self.pending().await? {
+                if !matches!(Item::read(&waiting), Some(Input::Cancel { .. })) {
+                    continue;
+                }
+                let state = self.what_can_be_read(base, next).await?;
+                // Where not even the start can be read, whoever says to be the parent is believed.
+                let is_blank = state.flow.is_empty();
+                let read =
+                    if is_blank { Item::read(&waiting) } else { Item::read_for(&waiting, state.parent.as_ref()) };
                 if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
-                    (Item::read(&waiting), batch.events.last_mut())
+                    (read, batch.events.last_mut())
                 {
                     closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
-                    let state = self.what_can_be_read(base, next).await?;
                     batch.posts = last_posts(&state, &self.execution, &closing.event);
                     (status, batch.consumed) = (Status::Cancelled, vec![item]);
                 }
@@ -419,8 +430,13 @@ impl Driver {
     async fn start_child(&mut self, machine: &mut Machine, start: StartChild) -> Result<(), Gone> {
         loop {
             match self.engine.start_child(&start).await {
-                Ok(None) => return Ok(()),
-                Ok(Some(reason)) => {
+                Ok(Begun::Runs) => return Ok(()),
+                Ok(Begun::Ended(outcome)) => {
+                    let (StartChild { child, parent, .. }, item) = (start, NO_ITEM);
+                    self.offer(machine, Input::ChildSettled { frame: parent.frame, child, outcome, item });
+                    return Ok(());
+                }
+                Ok(Begun::Refused(reason)) => {
                     let (child, frame) = (start.child.to_string(), start.parent.frame);
                     let error = EffectError::NotStarted { child, reason };
                     self.offer(machine, Input::NotStarted { frame, error });
@@ -516,7 +532,7 @@ impl Driver {
 
     async fn read_inbox(&mut self, machine: &mut Machine) -> Result<(), Gone> {
         for item in self.pending().await? {
-            match Item::read(&item) {
+            match Item::read_for(&item, machine.state().parent.as_ref()) {
                 Some(input) => drop(self.offer(machine, input)),
                 None => {
                     tracing::warn!(execution = %self.execution, kind = item.kind, "an inbox item is not known here")
