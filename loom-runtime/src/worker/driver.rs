@@ -1,6 +1,8 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
+mod unread;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
@@ -8,9 +10,9 @@ use std::{
 };
 
 use kernel::{
-    Batch, Cancelled, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
-    ParkReport, StartChild, State, Status,
-    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered, last_posts},
+    Batch, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, ParkReport,
+    StartChild, Status,
+    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -19,6 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::unread::Unread;
 use super::{
     attempt::{self, TIDYING},
     birth::Begun,
@@ -66,13 +69,6 @@ enum Gone {
     Lost(String),
     /// It was handed back.
     HandedBack,
-}
-
-/// An execution that cannot be revived: its current run and length, and why.
-struct Unread {
-    base: u64,
-    next: u64,
-    report: ParkReport,
 }
 
 struct Running {
@@ -198,64 +194,6 @@ impl Driver {
             }
             self.wait(&mut machine).await?;
         }
-    }
-
-    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it.
-    /// What else is in its inbox is left to the next owner.
-    async fn close_unread(&mut self, Unread { base, next, report }: Unread) -> Result<Status, Gone> {
-        let mut status = Status::Parked;
-        let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
-        loop {
-            for waiting in self.pending().await? {
-                if !matches!(Item::read(&waiting), Some(Input::Cancel { .. })) {
-                    continue;
-                }
-                let state = self.what_can_be_read(base, next).await?;
-                // Where not even the start can be read, whoever says to be the parent is believed.
-                let is_blank = state.flow.is_empty();
-                let read =
-                    if is_blank { Item::read(&waiting) } else { Item::read_for(&waiting, state.parent.as_ref()) };
-                if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
-                    (read, batch.events.last_mut())
-                {
-                    closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
-                    batch.posts = last_posts(&state, &self.execution, &closing.event);
-                    (status, batch.consumed) = (Status::Cancelled, vec![item]);
-                }
-            }
-            if self.append(&batch, &BTreeMap::new()).await? {
-                return Ok(status);
-            }
-        }
-    }
-
-    /// The state of a run, up to the first event that cannot be read.
-    async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<State, Gone> {
-        let (mut state, mut from, mut page) = (State::default(), base, PAGE);
-        while from < next {
-            let records = match self.engine.store.read(&self.execution, from, page).await {
-                Ok(records) if records.is_empty() => return Ok(state),
-                Ok(records) => records,
-                // One row of many, maybe.
-                Err(StoreError::Corrupt(_)) if page > 1 => {
-                    page = 1;
-                    continue;
-                }
-                Err(StoreError::Corrupt(_)) => return Ok(state),
-                Err(error) => {
-                    self.pause(&error).await?;
-                    continue;
-                }
-            };
-            for record in &records {
-                match Envelope::decode(&self.execution, record) {
-                    Ok(envelope) if state.apply(&envelope).is_ok() => {}
-                    _ => return Ok(state),
-                }
-            }
-            from += records.len() as u64;
-        }
-        Ok(state)
     }
 
     /// A machine that has seen the log and is live; or where and why it cannot be had.

@@ -9,7 +9,9 @@ use loom::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{LEASE, Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until};
+use crate::support::{
+    LEASE, Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until,
+};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
 enum Trouble {

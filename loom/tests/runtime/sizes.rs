@@ -118,8 +118,7 @@ async fn telling(ctx: Ctx, events: u32) -> Result<u32, SizeError> {
     for n in 0..events - 3 {
         ctx.emit(&Counted(n));
     }
-    ctx.suspend::<u32>("go").await
-        .map_err(SizeError::Engine)
+    ctx.suspend::<u32>("go").await.map_err(SizeError::Engine)
 }
 
 /// Goes on after the limit was hit.

@@ -180,7 +180,8 @@ async fn deciding(ctx: Ctx) -> loom::Result<u32> {
 
 #[flow]
 async fn executing(ctx: Ctx) -> loom::Result<String> {
-    let done = ctx.execute("chosen", "note", Payload::encode(&serde_json::json!({ "what": "executed" }))?).await?;
+    let done =
+        ctx.execute("chosen", "note", Payload::encode(&serde_json::json!({ "what": "executed" }))?).await?;
     let denied = ctx.execute("unknown", "nothing", Payload::null()).await;
     Ok(format!("{done} {}", denied.is_err()))
 }
@@ -335,8 +336,7 @@ async fn all_ended(app: &App, world: &World) {
             let Some(report) = state.parked else { continue };
             assert_eq!(report.fault, Fault::InDoubt, "{}: {report}", row.id);
             let paid = world.count("paid") > 0;
-            let verdict =
-                if paid { Verdict::Done(Payload::encode(&5).unwrap()) } else { Verdict::Again };
+            let verdict = if paid { Verdict::Done(Payload::encode(&5).unwrap()) } else { Verdict::Again };
             let _ = app.judge(&row.id, &report.frame.unwrap(), verdict, "ada").await;
         }
         let run = rows.iter().any(|row| row.id == id("run"));
@@ -390,7 +390,8 @@ async fn live(rig: &Rig, flow: &'static str, acts: &'static [Act], stop: Option<
     if stop.is_some() {
         let next = Process::start(rig, all()).await;
         let app = next.app.clone();
-        next.run(async move { drop(app.start_dynamic(flow, Payload::null()).id("run").await.unwrap()) }).await;
+        next.run(async move { drop(app.start_dynamic(flow, Payload::null()).id("run").await.unwrap()) })
+            .await;
         tokio::join!(act(&host, acts), all_ended(&host, &world));
         next.kill();
     }
@@ -398,7 +399,11 @@ async fn live(rig: &Rig, flow: &'static str, acts: &'static [Act], stop: Option<
 }
 
 /// Checks a row of the table: the end without a crash, then with one around every write.
-async fn check(fresh: fn() -> Rig, at_once: Arc<Semaphore>, row: (&'static str, &'static [Act], &'static str)) {
+async fn check(
+    fresh: fn() -> Rig,
+    at_once: Arc<Semaphore>,
+    row: (&'static str, &'static [Act], &'static str),
+) {
     let (flow, acts, expected) = row;
     let rig = fresh();
     let writes = live(&rig, flow, acts, None).await;

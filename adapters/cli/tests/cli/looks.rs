@@ -43,7 +43,10 @@ async fn executions() {
 async fn runs() {
     let shell = Shell::default();
     anew(&shell.store).await;
-    snapshot("runs", &session(&shell, &["show order-5", "show order-5 --json", "logs order-5", "list --gates"]).await);
+    snapshot(
+        "runs",
+        &session(&shell, &["show order-5", "show order-5 --json", "logs order-5", "list --gates"]).await,
+    );
 }
 
 #[tokio::test]

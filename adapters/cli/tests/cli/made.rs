@@ -7,9 +7,9 @@ use loom::{
     ExecutionId, FrameId, Memory, Status, Timestamp,
     kernel::{
         Abandoned, Completed, Decision, Delivery, Digest, Domain, EffectError, Envelope, Event, Failed,
-        Fault, Fingerprints, Fired, GateAnswered, GateOpened, InDoubt, Meta, Migrated, NewRun, ParkReport, Parked,
-        Payload, Record, Resumed, SourceLine, Started, StepCompleted, StepFailed, StepStarted, Suspended,
-        TimerSet,
+        Fault, Fingerprints, Fired, GateAnswered, GateOpened, InDoubt, Meta, Migrated, NewRun, ParkReport,
+        Parked, Payload, Record, Resumed, SourceLine, Started, StepCompleted, StepFailed, StepStarted,
+        Suspended, TimerSet,
     },
     ports::{
         Append, ClaimRequest, Close, Created, EventStore, GateChange, GateState, LeaseStore, NewExecution,
@@ -230,7 +230,8 @@ impl Made {
             self.store.append(&before).await.unwrap();
             (before.expected_next, before.run) = (events as u64, Some(events as u64));
             (before.batch, before.records) = (Digest::of(b"run"), records[events..].to_vec());
-            before.gates = [GateChange::AbandonAll].into_iter().chain(self.gates[gates..].iter().cloned()).collect();
+            before.gates =
+                [GateChange::AbandonAll].into_iter().chain(self.gates[gates..].iter().cloned()).collect();
         }
         self.store.append(&Append { close, ..before }).await.unwrap();
     }

@@ -21,8 +21,8 @@ use std::{
 };
 
 pub use call::Call;
-pub use exchange::last_posts;
 pub use cx::{Check, Cx, Due, Op, Request, Settled};
+pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
