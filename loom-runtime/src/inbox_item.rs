@@ -38,6 +38,9 @@ pub(crate) struct Cancel {
     /// Whether the flow is dropped even if it would tidy up.
     #[serde(default)]
     pub(crate) force: bool,
+    /// Set when it is its parent that no longer waits: then only a child of that frame is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<Parent>,
 }
 
 /// A child has ended.
@@ -77,10 +80,26 @@ impl Item {
     pub(crate) fn posted(post: Post, at: Timestamp) -> NewItem {
         let item = match post.told {
             Told::Settled { frame, child, outcome } => Self::Settled(Settled { frame, child, outcome }),
-            Told::Cancel { reason, by } => Self::Cancel(Cancel { reason, by, force: false }),
+            Told::Cancel { frame, reason, by } => {
+                let parent = by.parse().ok().map(|execution| Parent { execution, frame });
+                Self::Cancel(Cancel { reason, by, force: false, parent })
+            }
             Told::Message(message) => Self::Message(message),
         };
         item.into_new(&post.to, Some(post.key), at)
+    }
+
+    /// What the item is to an execution with this parent: a cancel that is meant for a child of somebody else, who has
+    /// only named this one's id, is nothing.
+    pub(crate) fn read_for(item: &InboxItem, parent: Option<&Parent>) -> Option<Input> {
+        let meant = match item.kind.as_str() {
+            "cancel" => serde_json::from_str::<Cancel>(&item.payload).ok().and_then(|cancel| cancel.parent),
+            _ => None,
+        };
+        match meant {
+            Some(meant) if parent != Some(&meant) => Some(Input::Noted { item: item.id }),
+            _ => Self::read(item),
+        }
     }
 
     /// What the item is to the machine; `None` for an item of a newer build, which stays where it is.
@@ -92,7 +111,7 @@ impl Item {
                 Input::Answer { run, frame, answer, by, item: id }
             }
             "cancel" => {
-                let Cancel { reason, by, force } = serde_json::from_str(&item.payload).ok()?;
+                let Cancel { reason, by, force, .. } = serde_json::from_str(&item.payload).ok()?;
                 Input::Cancel { reason, by, force, item: id }
             }
             "message" => Input::Message { message: serde_json::from_str(&item.payload).ok()?, item: id },

@@ -252,8 +252,10 @@ pub enum Told {
         /// How it ended.
         outcome: Outcome,
     },
-    /// It is to stop.
+    /// It is to stop: a frame of its parent no longer waits for it. Whoever has another parent is not meant.
     Cancel {
+        /// The frame that has started it.
+        frame: FrameId,
         /// Why.
         reason: String,
         /// By whom.

@@ -188,7 +188,7 @@ impl App {
         by: &str,
         force: bool,
     ) -> Result<(), ControlError> {
-        let item = Item::Cancel(Cancel { reason: reason.into(), by: by.into(), force });
+        let item = Item::Cancel(Cancel { reason: reason.into(), by: by.into(), force, parent: None });
         let key = if force { "kill" } else { "cancel" };
         match self.post(execution, item, Some(key.into())).await {
             Ok(_) | Err(StoreError::Terminal { status: Status::Cancelled, .. }) => Ok(()),

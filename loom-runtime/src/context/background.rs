@@ -42,16 +42,21 @@ impl Background {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Polls every branch once, in order. Answers whether the flow's end waits for some.
+    /// Polls every branch once, in order, those too that a branch begins. Answers whether the flow's end waits for some.
     fn poll(&self, context: &mut Context<'_>) -> bool {
-        // Outside the lock: a branch may begin others.
-        let mut branches = self.with(|work| std::mem::take(&mut work.branches));
-        branches.retain_mut(|(branch, _)| branch.as_mut().poll(context).is_pending());
-        self.with(|work| {
-            branches.append(&mut work.branches);
-            work.branches = branches;
-            work.branches.iter().any(|(_, waits)| *waits)
-        })
+        let mut kept = Vec::new();
+        loop {
+            // Outside the lock: a branch may begin others.
+            let mut branches = self.with(|work| std::mem::take(&mut work.branches));
+            if branches.is_empty() {
+                break;
+            }
+            branches.retain_mut(|(branch, _)| branch.as_mut().poll(context).is_pending());
+            kept.append(&mut branches);
+        }
+        let waits = kept.iter().any(|(_, waits)| *waits);
+        self.with(|work| work.branches = kept);
+        waits
     }
 
     fn clear(&self) {

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use kernel::{
-    Digest, Envelope, Event, ExecutionId, Meta, Parent, Payload, Post, Record, StartChild, Started, Told,
+    Digest, Envelope, Event, ExecutionId, Meta, Outcome, Parent, Payload, Post, Record, StartChild, Started,
+    Told,
 };
 
 use super::{driver::Origin, engine::Engine};
@@ -22,6 +23,17 @@ pub(crate) enum Place {
     Alone,
     /// Wherever a worker finds it.
     Elsewhere,
+}
+
+/// What became of a child that was to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// It runs, or will.
+    Runs,
+    /// It had been started before, and has ended.
+    Ended(Outcome),
+    /// It never will, because of this.
+    Refused(String),
 }
 
 /// An execution to create.
@@ -161,27 +173,49 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts a child, however often it is asked to. Answers why it cannot be started, if it cannot.
-    pub(crate) async fn start_child(
-        self: &Arc<Self>,
-        start: &StartChild,
-    ) -> Result<Option<String>, StoreError> {
+    /// Starts a child, however often it is asked to. One that has ended already tells how: an earlier run of its
+    /// parent may have heard of that, and nobody would tell this one.
+    pub(crate) async fn start_child(self: &Arc<Self>, start: &StartChild) -> Result<Begun, StoreError> {
         let StartChild { child, flow, input, parent } = start.clone();
         if self.registry.flow(&flow).is_none() {
-            return Ok(Some(format!("this program has no flow `{flow}`")));
+            return Ok(Begun::Refused(format!("this program has no flow `{flow}`")));
         }
         let (digest, place) = (input.digest(), Place::Alone);
         let birth = Birth { id: child.clone(), flow, input, parent: Some(parent), place };
-        let Some(row) = self.create(birth).await? else { return Ok(None) };
+        let Some(row) = self.create(birth).await? else { return Ok(Begun::Runs) };
         if row.flow != start.flow || row.input != digest {
-            return Ok(Some(format!("the id is taken by an execution of `{}` with another input", row.flow)));
+            let reason = format!("the id is taken by an execution of `{}` with another input", row.flow);
+            return Ok(Begun::Refused(reason));
         }
-        let first = self.store.read(&child, 0, 1).await?;
-        let first = first.first().and_then(|record| Envelope::decode(&child, record).ok());
+        let first = self.event(&child, 0).await?;
         let is_ours = first.is_some_and(|first| match first.event {
             Event::ExecutionStarted(started) => started.parent.as_ref() == Some(&start.parent),
             _ => false,
         });
-        Ok((!is_ours).then(|| "the id is taken by an execution that is not its child".to_owned()))
+        if !is_ours {
+            return Ok(Begun::Refused("the id is taken by an execution that is not its child".to_owned()));
+        }
+        if !row.status.is_terminal() {
+            return Ok(Begun::Runs);
+        }
+        let last = self.event(&child, row.next.saturating_sub(1)).await?;
+        Ok(last.and_then(|last| outcome(&last.event)).map_or(Begun::Runs, Begun::Ended))
+    }
+
+    async fn event(&self, execution: &ExecutionId, sequence: u64) -> Result<Option<Envelope>, StoreError> {
+        let records = self.store.read(execution, sequence, 1).await?;
+        Ok(records.first().and_then(|record| Envelope::decode(execution, record).ok()))
+    }
+}
+
+/// What a last event says of an end.
+fn outcome(last: &Event) -> Option<Outcome> {
+    match last {
+        Event::ExecutionCompleted(e) => Some(Outcome::Completed(e.output.clone())),
+        Event::ExecutionFailed(e) => Some(Outcome::Failed(e.failure.clone())),
+        Event::ExecutionCancelled(e) => {
+            Some(Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() })
+        }
+        _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
+mod unread;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
@@ -8,9 +10,9 @@ use std::{
 };
 
 use kernel::{
-    Batch, Cancelled, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
-    Parent, ParkReport, StartChild, State, Status,
-    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered, last_posts},
+    Batch, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, Parent,
+    ParkReport, StartChild, Status,
+    machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -19,8 +21,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::unread::Unread;
 use super::{
     attempt::{self, TIDYING},
+    birth::Begun,
     engine::Engine,
     locals::{Lease, Local, Progress},
     streams::Feed,
@@ -35,6 +39,9 @@ use crate::{
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
+
+/// For what did not come through the inbox: the first item there is 1.
+const NO_ITEM: InboxId = 0;
 
 /// How an execution came to this worker.
 pub(crate) enum Origin {
@@ -63,13 +70,6 @@ enum Gone {
     Lost(String),
     /// It was handed back.
     HandedBack,
-}
-
-/// An execution that cannot be revived: its current run and length, and why.
-struct Unread {
-    base: u64,
-    next: u64,
-    report: ParkReport,
 }
 
 struct Running {
@@ -195,57 +195,6 @@ impl Driver {
             }
             self.wait(&mut machine).await?;
         }
-    }
-
-    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it.
-    /// What else is in its inbox is left to the next owner.
-    async fn close_unread(&mut self, Unread { base, next, report }: Unread) -> Result<Status, Gone> {
-        let mut status = Status::Parked;
-        let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
-        loop {
-            for waiting in self.pending().await? {
-                if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
-                    (Item::read(&waiting), batch.events.last_mut())
-                {
-                    closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
-                    let state = self.what_can_be_read(base, next).await?;
-                    batch.posts = last_posts(&state, &self.execution, &closing.event);
-                    (status, batch.consumed) = (Status::Cancelled, vec![item]);
-                }
-            }
-            if self.append(&batch, &BTreeMap::new()).await? {
-                return Ok(status);
-            }
-        }
-    }
-
-    /// The state of a run, up to the first event that cannot be read.
-    async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<State, Gone> {
-        let (mut state, mut from, mut page) = (State::default(), base, PAGE);
-        while from < next {
-            let records = match self.engine.store.read(&self.execution, from, page).await {
-                Ok(records) if records.is_empty() => return Ok(state),
-                Ok(records) => records,
-                // One row of many, maybe.
-                Err(StoreError::Corrupt(_)) if page > 1 => {
-                    page = 1;
-                    continue;
-                }
-                Err(StoreError::Corrupt(_)) => return Ok(state),
-                Err(error) => {
-                    self.pause(&error).await?;
-                    continue;
-                }
-            };
-            for record in &records {
-                match Envelope::decode(&self.execution, record) {
-                    Ok(envelope) if state.apply(&envelope).is_ok() => {}
-                    _ => return Ok(state),
-                }
-            }
-            from += records.len() as u64;
-        }
-        Ok(state)
     }
 
     /// A machine that has seen the log and is live; or where and why it cannot be had.
@@ -431,8 +380,13 @@ impl Driver {
     async fn start_child(&mut self, machine: &mut Machine, start: StartChild) -> Result<(), Gone> {
         loop {
             match self.engine.start_child(&start).await {
-                Ok(None) => return Ok(()),
-                Ok(Some(reason)) => {
+                Ok(Begun::Runs) => return Ok(()),
+                Ok(Begun::Ended(outcome)) => {
+                    let (StartChild { child, parent, .. }, item) = (start, NO_ITEM);
+                    self.offer(machine, Input::ChildSettled { frame: parent.frame, child, outcome, item });
+                    return Ok(());
+                }
+                Ok(Begun::Refused(reason)) => {
                     let (child, frame) = (start.child.to_string(), start.parent.frame);
                     let error = EffectError::NotStarted { child, reason };
                     self.offer(machine, Input::NotStarted { frame, error });
@@ -537,7 +491,7 @@ impl Driver {
 
     async fn read_inbox(&mut self, machine: &mut Machine) -> Result<(), Gone> {
         for item in self.pending().await? {
-            match Item::read(&item) {
+            match Item::read_for(&item, machine.state().parent.as_ref()) {
                 Some(input) => drop(self.offer(machine, input)),
                 None => {
                     tracing::warn!(execution = %self.execution, kind = item.kind, "an inbox item is not known here")

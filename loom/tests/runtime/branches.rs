@@ -105,6 +105,19 @@ async fn beside_detached(ctx: Ctx) -> loom::Result<u32> {
     Ok(scope.fail_fast().await?.len() as u32)
 }
 
+/// What is detached detaches something in its turn.
+#[flow]
+async fn detaching_twice(ctx: Ctx) -> loom::Result<u32> {
+    let (mut outer, mut inner) = (ctx.scope::<(), loom::Error>(), ctx.scope::<u32, loom::Error>());
+    inner.add(ctx.run(door(1)));
+    outer.add(async move {
+        inner.detach();
+        Ok(())
+    });
+    outer.detach();
+    Ok(ctx.suspend::<u32>("end").await?)
+}
+
 #[flow]
 async fn idle(ctx: Ctx) -> loom::Result<u32> {
     Ok(ctx.suspend::<u32>("never").await?)
@@ -146,7 +159,8 @@ async fn out_of_time(ctx: Ctx) -> loom::Result<Vec<String>> {
 fn all() -> loom::Registry {
     registry!(
         flows: [
-            limited, unlimited, drained, empty, nested, nested_failure, beside_detached, idle, out_of_time
+            limited, unlimited, drained, empty, nested, nested_failure, beside_detached, detaching_twice, idle,
+            out_of_time
         ],
         steps: [door, slow_to_stop, runs_on, fails_after]
     )
@@ -249,6 +263,17 @@ on_both! {
         rig.world.seen("ran on", 1).await;
         let told = told(&app, handle.id()).await;
         assert_eq!(told.last().unwrap(), "EXECUTION_FAILED");
+    }
+
+    async fn what_is_detached_by_what_is_detached_begins_at_once(rig: Rig) {
+        let app = rig.app(all()).await;
+        rig.world.open("door 1");
+        let handle = app.start(detaching_twice()).id("run").await.unwrap();
+        until(|| async { count(&told(&app, handle.id()).await, "EXECUTION_SUSPENDED") == 1 }).await;
+        assert_eq!(rig.world.count("begun 1"), 1);
+        handle.resume("end", &5, "ada").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 5);
+        loom::replay_check(&all(), &log(&app, handle.id()).await).unwrap();
     }
 
     async fn whatever_is_waited_for_can_be_late(rig: Rig) {

@@ -67,6 +67,18 @@ async fn choosing(ctx: Ctx, id: String) -> Result<u32, Trouble> {
     ctx.call(child(1)).execution(id).await
 }
 
+/// Names an id for its child, and drops the call before it was begun.
+#[flow]
+async fn changing_its_mind(ctx: Ctx, id: String) -> Result<u32, Trouble> {
+    let (call, soon) = (ctx.call(child(1)).execution(id), ctx.sleep_until(ctx.now()));
+    let kept = select! {
+        called = call => called?,
+        () = soon => 0,
+        () = std::future::ready(()) => 1,
+    };
+    ctx.run(work(kept)).await
+}
+
 /// Starts a child and leaves it, then does something.
 #[flow]
 async fn leaving(ctx: Ctx) -> Result<u32, Trouble> {
@@ -77,7 +89,7 @@ async fn leaving(ctx: Ctx) -> Result<u32, Trouble> {
 
 fn all() -> Registry {
     registry!(
-        flows: [child, waiting, parent, busy_parent, parent_of_waiting, grandparent, choosing, leaving],
+        flows: [child, waiting, parent, busy_parent, parent_of_waiting, grandparent, choosing, changing_its_mind, leaving],
         steps: [work]
     )
 }
@@ -182,6 +194,21 @@ on_both! {
         assert_eq!(first.result().await.unwrap(), 1);
         let second = app.start(choosing("free".into())).await.unwrap();
         assert!(matches!(failed(second.result().await), Trouble::Engine(EffectError::NotStarted { .. })));
+    }
+
+    /// Nobody is cancelled by a stranger who only named its id.
+    async fn an_execution_that_is_no_child_is_not_cancelled_as_one(rig: Rig) {
+        rig.world.open("work");
+        let app = rig.app(all()).await;
+        let stranger = app.start(waiting()).id("stranger").await.unwrap();
+        stranger.until(&[Status::Suspended]).await.unwrap();
+        let handle = app.start(changing_its_mind("stranger".into())).id("p").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 1);
+        let told = told(&app, handle.id()).await;
+        assert_eq!((count(&told, "CHILD_STARTED"), count(&told, "STEP_ABANDONED child")), (1, 1), "{told:?}");
+        // What it was told comes before the answer.
+        stranger.resume("answer", &7, "ada").await.unwrap();
+        assert_eq!(stranger.result().await.unwrap(), 7);
     }
 
     async fn a_child_flow_that_the_program_lacks_is_a_typed_failure(rig: Rig) {

@@ -39,6 +39,13 @@ async fn with_children(ctx: Ctx, n: u32) -> loom::Result<u32> {
     if n < 2 { ctx.continue_as_new(with_children(n + 1)).await } else { Ok(got) }
 }
 
+/// Gives the child of every run the same id.
+#[flow]
+async fn with_one_child(ctx: Ctx, turn: u32) -> loom::Result<u32> {
+    let got = ctx.call(child(7)).execution("the-one").await?;
+    if turn < 2 { ctx.continue_as_new(with_one_child(turn + 1)).await } else { Ok(got) }
+}
+
 #[flow]
 async fn growing(ctx: Ctx) -> loom::Result<u32> {
     for n in 0..10 {
@@ -79,7 +86,7 @@ async fn forgetful(ctx: Ctx, n: u32) -> loom::Result<u32> {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [rounds, polling, child, with_children, growing, careful, forgetful],
+        flows: [rounds, polling, child, with_children, with_one_child, growing, careful, forgetful],
         steps: [note]
     )
 }
@@ -129,6 +136,17 @@ on_both! {
             assert_eq!(app.handle::<child>(&id(child)).result().await.unwrap(), n);
             assert_eq!(rig.world.count(&format!("child {n}")), 1);
         }
+    }
+
+    /// A child that an earlier run has had under this id is had again, with what it came to.
+    async fn a_child_of_an_earlier_run_tells_this_one_too(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(with_one_child(0)).id("run").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 7);
+        assert_eq!(rig.world.count("child 7"), 1);
+        let told = told(&app, handle.id()).await;
+        assert_eq!((count(&told, "CHILD_STARTED"), count(&told, "CHILD_SETTLED")), (3, 3), "{told:?}");
+        loom::replay_check(&all(), &log(&app, handle.id()).await).unwrap();
     }
 
     async fn a_run_that_gets_too_long_parks_with_help_and_goes_on_under_a_higher_limit(rig: Rig) {

@@ -3,7 +3,7 @@
 
 use loom::{Status, ports::ListFilter, prelude::*};
 
-use crate::support::{Rig, World, id, log, on_both, registry};
+use crate::support::{Rig, Tap, World, id, log, on_both, registry};
 
 #[step]
 async fn turn(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -21,8 +21,23 @@ async fn turning(ctx: Ctx, turns: u32) -> loom::Result<u32> {
     Ok(sum + more)
 }
 
+#[step]
+async fn held(world: Res<World>, n: u32) -> loom::Result<u32> {
+    world.hit("turn");
+    world.pass("turn").await;
+    Ok(n)
+}
+
+#[flow]
+async fn answering(ctx: Ctx) -> loom::Result<u32> {
+    let update = ctx.receive::<u32>("ask").update::<u32>().await;
+    let n = ctx.run(held(update.value)).await?;
+    update.accept(&n);
+    Ok(n)
+}
+
 fn all() -> loom::Registry {
-    registry!(flows: [turning], steps: [turn])
+    registry!(flows: [turning, answering], steps: [turn, held])
 }
 
 on_both! {
@@ -52,6 +67,25 @@ on_both! {
         // After the end, and beyond it.
         assert_eq!(from(&app, 10).await.unwrap(), whole[10..]);
         assert!(from(&app, whole.len() as u64).await.unwrap().is_empty());
+    }
+
+    /// Whoever waits for a store that is down does not wear it out by asking.
+    async fn an_update_waits_out_a_store_that_is_down(rig: Rig) {
+        let (owner, tap) = (rig.app(all()).await, Tap::default());
+        let handle = owner.start(answering()).id("run").await.unwrap();
+        let app = rig.builder(all(), &tap).await.build().unwrap();
+        let asks = tokio::spawn(async move {
+            let update = app.send(&id("run"), "ask", &1);
+            app.update::<u32>(update).await
+        });
+        rig.world.seen("turn", 1).await;
+        tap.down(true);
+        tokio::time::sleep(millis(200)).await;
+        assert!(tap.turned_away() < 50, "asked {} times", tap.turned_away());
+        tap.down(false);
+        rig.world.open("turn");
+        assert_eq!(asks.await.unwrap().unwrap(), 1);
+        assert_eq!(handle.result().await.unwrap(), 1);
     }
 
     async fn a_stream_of_nothing_tells_so_and_ends(rig: Rig) {

@@ -85,7 +85,8 @@ fn parting(state: &State, me: &ExecutionId, frame: &FrameId) -> Option<Post> {
     let known = state.frames.get(frame).filter(|f| f.status == FrameStatus::Open)?;
     let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
     let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
-    Some(Post { to: child.clone(), key: "cancel:parent".into(), told: Told::Cancel { reason, by } })
+    let (key, frame) = (format!("cancel:{me}:{frame}"), frame.clone());
+    Some(Post { to: child.clone(), key, told: Told::Cancel { frame, reason, by } })
 }
 
 impl Machine {

@@ -480,7 +480,7 @@ fn the_request_is_settled_for_those_who_ask_later_and_children_can_be_tidied_up(
     let mut play = Play::start(&flow);
     play.cancel(1);
     play.pump();
-    assert_eq!(play.posted(), ["cancel:parent to test:ship"]);
+    assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
     play.child_done("undo", json!(0), 2);
     play.pump();
     cancelled(&play);

@@ -185,7 +185,7 @@ fn b70_a_child_that_lost_a_race_is_told_by_its_policy() {
         play.pump();
         let posted = play.posted();
         match on_close {
-            OnClose::Cancel => assert_eq!(posted, ["cancel:parent to test:ship"]),
+            OnClose::Cancel => assert_eq!(posted, ["cancel:test:ship to test:ship"]),
             OnClose::Abandon => assert_eq!(posted, [""; 0]),
         }
         let abandons = |e: &kernel::Envelope| e.event.kind() == Kind::StepAbandoned;
@@ -224,7 +224,7 @@ fn b70_the_end_of_a_parent_tells_open_children_its_own_parent_and_watchers() {
         let mut told: Vec<_> = last.posts.iter().map(|post| format!("{} to {}", post.key, post.to)).collect();
         let mut expected = vec!["settled:test:call#1 to boss", "settled:test:w to watcher"];
         if on_close == OnClose::Cancel {
-            expected.push("cancel:parent to test:ship");
+            expected.push("cancel:test:ship to test:ship");
         }
         told.sort_unstable();
         expected.sort_unstable();

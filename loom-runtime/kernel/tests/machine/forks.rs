@@ -306,7 +306,7 @@ fn a_branch_never_cancels_the_children_of_its_origin() {
             fork.cancel(1);
             fork.pump();
         }
-        assert_eq!(fork.posted(), ["cancel:parent to branch:own"], "dropped: {dropped}");
+        assert_eq!(fork.posted(), ["cancel:test:own to branch:own"], "dropped: {dropped}");
         replays(&fork, &flow);
         if dropped {
             assert!(Play::resume(&fork.log, &flow).children.is_empty(), "nobody starts theirs again");

@@ -193,7 +193,7 @@ fn what_a_run_left_behind_is_over() {
     play.pump();
     assert_eq!(play.state().run, 1);
     play.flush();
-    assert_eq!(play.posted(), ["cancel:parent to test:ship"]);
+    assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
     let with = play.batches.iter().find(|batch| !batch.posts.is_empty()).unwrap();
     assert!(with.events.iter().any(|e| e.event.kind() == Kind::ContinuedAsNew), "with the new run");
     assert_eq!(play.consumed(), [1], "the early answer is used up");

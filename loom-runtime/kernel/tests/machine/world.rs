@@ -252,7 +252,7 @@ impl World {
         }
         for post in &batch.posts {
             assert!(self.told.insert((post.to.clone(), post.key.clone())), "{post:?} was told twice");
-            if let Told::Cancel { reason, by } = &post.told {
+            if let Told::Cancel { reason, by, .. } = &post.told {
                 let (reason, by) = (reason.clone(), by.clone());
                 self.settle_child(&post.to, Outcome::Cancelled { reason, by });
             }

@@ -36,6 +36,8 @@ struct Inner {
     stop_write: Mutex<Option<(usize, bool)>>,
     writes: AtomicUsize,
     refused: AtomicUsize,
+    /// How many calls found it down.
+    turned_away: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
 }
 
@@ -51,6 +53,7 @@ impl Default for Tap {
             stop_write: Mutex::new(None),
             writes: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
+            turned_away: AtomicUsize::new(0),
             damage: Mutex::new(None),
         }))
     }
@@ -120,9 +123,18 @@ impl Tap {
         self.0.refused.load(SeqCst)
     }
 
+    /// How many calls found it down.
+    pub(crate) fn turned_away(&self) -> usize {
+        self.0.turned_away.load(SeqCst)
+    }
+
     async fn pass(&self) -> Result<(), StoreError> {
         let _ = self.0.frozen.subscribe().wait_for(|frozen| !*frozen).await;
-        if self.0.down.load(SeqCst) { Err(lost("shut by the test")) } else { Ok(()) }
+        if self.0.down.load(SeqCst) {
+            self.0.turned_away.fetch_add(1, SeqCst);
+            return Err(lost("shut by the test"));
+        }
+        Ok(())
     }
 
     fn acknowledge<T>(&self, written: Result<T, StoreError>) -> Result<T, StoreError> {

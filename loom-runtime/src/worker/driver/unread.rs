@@ -1,0 +1,85 @@
+//! Executions that cannot be revived here: they are parked, and can be cancelled all the same.
+//! Not a replay: what can be read of the log tells who waits, and nothing is run.
+
+use std::collections::BTreeMap;
+
+use kernel::{
+    Batch, Cancelled, Envelope, Event, ParkReport, State, Status,
+    machine::{Input, last_posts},
+};
+
+use super::{Driver, Gone, PAGE};
+use crate::{inbox_item::Item, ports::StoreError};
+
+/// An execution that cannot be revived: its current run and length, and why.
+pub(super) struct Unread {
+    pub(super) base: u64,
+    pub(super) next: u64,
+    pub(super) report: ParkReport,
+}
+
+impl Driver {
+    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it.
+    /// What else is in its inbox is left to the next owner.
+    pub(super) async fn close_unread(
+        &mut self,
+        Unread { base, next, report }: Unread,
+    ) -> Result<Status, Gone> {
+        let mut status = Status::Parked;
+        let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
+        loop {
+            for waiting in self.pending().await? {
+                if !matches!(Item::read(&waiting), Some(Input::Cancel { .. })) {
+                    continue;
+                }
+                let state = self.what_can_be_read(base, next).await?;
+                // Where not even the start can be read, whoever says to be the parent is believed.
+                let is_blank = state.flow.is_empty();
+                let read = if is_blank {
+                    Item::read(&waiting)
+                } else {
+                    Item::read_for(&waiting, state.parent.as_ref())
+                };
+                if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
+                    (read, batch.events.last_mut())
+                {
+                    closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
+                    batch.posts = last_posts(&state, &self.execution, &closing.event);
+                    (status, batch.consumed) = (Status::Cancelled, vec![item]);
+                }
+            }
+            if self.append(&batch, &BTreeMap::new()).await? {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// The state of a run, up to the first event that cannot be read.
+    async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<State, Gone> {
+        let (mut state, mut from, mut page) = (State::default(), base, PAGE);
+        while from < next {
+            let records = match self.engine.store.read(&self.execution, from, page).await {
+                Ok(records) if records.is_empty() => return Ok(state),
+                Ok(records) => records,
+                // One row of many, maybe.
+                Err(StoreError::Corrupt(_)) if page > 1 => {
+                    page = 1;
+                    continue;
+                }
+                Err(StoreError::Corrupt(_)) => return Ok(state),
+                Err(error) => {
+                    self.pause(&error).await?;
+                    continue;
+                }
+            };
+            for record in &records {
+                match Envelope::decode(&self.execution, record) {
+                    Ok(envelope) if state.apply(&envelope).is_ok() => {}
+                    _ => return Ok(state),
+                }
+            }
+            from += records.len() as u64;
+        }
+        Ok(state)
+    }
+}
