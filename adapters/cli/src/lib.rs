@@ -22,6 +22,7 @@
 //! | 6 | not found, or refused: a conflict, answered before, already ended |
 //! | 7 | the store cannot be opened, reached or read |
 //! | 8 | standard output cannot be written; a reader that has gone (`\| head`) is no error |
+//! | 9 | `replay-check`: a log does not agree with this program; each is listed with its report |
 //! | 130 | a signal came before it was done |
 //!
 //! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `resume`, `verdict`, `retry`, `cancel`);
@@ -40,6 +41,8 @@
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
+//! | `export` | a line per file: `{execution, file, events, new}`, `new` being how many of the events the file did not have |
+//! | `replay-check` | `{logs, events, foreign, diverged: [{log, execution?, report}]}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |

@@ -14,6 +14,7 @@ mod faults;
 mod gates;
 mod owners;
 mod projections;
+mod replays;
 mod retries;
 mod shutdowns;
 mod sizes;

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails; Clippy sees only the test functions as tests"
 )]
 
+mod frozen;
 mod life;
 mod listing;
 mod looks;
