@@ -60,7 +60,8 @@
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
 //! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`) or `retry`; a gate that was answered so is no `wait`, and
-//! has `answered_by`. `unknown_flow` is true when only another program can go on with it. Instants are RFC 3339; inside of payloads, frames and states they are as the log
+//! has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
+//! is waited for that agrees with the log. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
 
 mod args;

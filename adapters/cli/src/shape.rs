@@ -50,6 +50,9 @@ pub(crate) struct Execution {
     /// Whether it has not ended, and this program cannot go on with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unknown_flow: bool,
+    /// The fingerprint of the code that it waits for, when it is parked for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waits_for_code: Option<String>,
 }
 
 impl Execution {
@@ -66,6 +69,7 @@ impl Execution {
             leased_until: row.lease.as_ref().map(|lease| lease.until),
             takeovers: row.takeovers,
             unknown_flow: !row.status.is_terminal() && registry.flow(&row.flow).is_none(),
+            waits_for_code: None,
         }
     }
 }

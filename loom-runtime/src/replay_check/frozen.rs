@@ -160,7 +160,7 @@ impl FrozenLog {
 }
 
 /// The log of an execution from a sequence on, as it is stored.
-pub(super) async fn read(
+pub(crate) async fn read(
     store: &dyn crate::ports::Store,
     id: &ExecutionId,
     from: u64,

@@ -2,7 +2,7 @@
 //! Not a run: there is no store, no step is executed, and nothing is recorded.
 
 mod all;
-mod frozen;
+pub(crate) mod frozen;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -60,15 +60,20 @@ pub fn replay(registry: &Registry, log: &[Envelope]) -> Result<(), ParkReport> {
 
 /// A program, with the fingerprints of its flows: they are made of schemas, and are not computed for each prefix.
 #[derive(Clone, Debug)]
-struct Checker {
+pub(crate) struct Checker {
     registry: Arc<Registry>,
     codes: Arc<BTreeMap<&'static str, Fingerprints>>,
 }
 
 impl Checker {
-    fn new(registry: &Registry) -> Self {
+    pub(crate) fn new(registry: &Registry) -> Self {
         let codes = registry.flows().map(|flow| (flow.name, code::of(flow, registry))).collect();
         Self { registry: Arc::new(registry.clone()), codes: Arc::new(codes) }
+    }
+
+    /// The fingerprints of a flow of this program.
+    pub(crate) fn code(&self, flow: &str) -> Fingerprints {
+        self.codes.get(flow).copied().unwrap_or_default()
     }
 
     /// Replays the whole log, then the prefixes of each run: all of them, or `most`, evenly spread.
@@ -101,12 +106,13 @@ impl Checker {
         Ok(())
     }
 
-    fn replay(&self, log: &[Envelope]) -> Result<(), ParkReport> {
+    /// Replays the log once.
+    pub(crate) fn replay(&self, log: &[Envelope]) -> Result<(), ParkReport> {
         let flow = self.flow(log)?;
         let config = Config {
             execution: log[0].execution.clone(),
             generation: 1,
-            code: self.codes.get(flow.name).copied().unwrap_or_default(),
+            code: self.code(flow.name),
             history: u64::MAX,
             alarm: Arc::new(|| {}), // asked for below
         };

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use kernel::{Digest, Envelope, Event, ExecutionId, Fault, Fingerprints, Status, Timestamp};
+use kernel::{Digest, ExecutionId, Fingerprints, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -18,14 +18,15 @@ use super::{
     WorkerOptions,
     driver::{Driver, Nudge, Origin},
     locals::{Lease, Local, Locals, Progress},
+    parked::ParkedOnes,
     wakes::Wakes,
 };
 use crate::{
     Limits, Registry, Resources,
     clock::Clock,
     code,
-    inbox_item::Item,
-    ports::{ClaimRequest, ListFilter, Store, StoreError, WorkerId},
+    ports::{ClaimRequest, Store, StoreError, WorkerId},
+    replay_check::Checker,
 };
 
 /// How long a shutdown may wait at most: for ever, to all intents.
@@ -58,8 +59,9 @@ pub(crate) struct Engine {
     pub(crate) options: WorkerOptions,
     pub(crate) clock: Clock,
     pub(crate) worker: WorkerId,
-    codes: HashMap<&'static str, Fingerprints>,
-    program: Digest,
+    /// The flows with their fingerprints, to replay logs that wait for code.
+    pub(super) checker: Checker,
+    pub(super) program: Digest,
     locals: Locals,
     /// Until when every lease holds that this worker has renewed.
     renewed_until: AtomicI64,
@@ -80,7 +82,7 @@ impl Engine {
         options: WorkerOptions,
         clock: Clock,
     ) -> Arc<Self> {
-        let codes = registry.flows().map(|flow| (flow.name, code::of(flow, &registry))).collect();
+        let checker = Checker::new(&registry);
         let program = code::of_program(&registry);
         Arc::new(Self {
             store,
@@ -90,7 +92,7 @@ impl Engine {
             options,
             clock,
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
-            codes,
+            checker,
             program,
             locals: Locals::default(),
             renewed_until: AtomicI64::new(i64::MIN),
@@ -104,7 +106,7 @@ impl Engine {
     }
 
     pub(crate) fn code(&self, flow: &str) -> Fingerprints {
-        self.codes.get(flow).copied().unwrap_or_default()
+        self.checker.code(flow)
     }
 
     /// Starts the worker's loops, once.
@@ -265,13 +267,9 @@ impl Engine {
     }
 
     async fn claim_loop(self: Arc<Self>) {
-        let mut parked_seen = false;
+        let mut parked = ParkedOnes::default();
         loop {
-            if !parked_seen {
-                let seen = self.retry_parked().await;
-                parked_seen =
-                    seen.inspect_err(|error| tracing::warn!(%error, "parked ones not seen")).is_ok();
-            }
+            parked.look(&self).await;
             let room = self.options.running.saturating_sub(self.locals.len()).min(256);
             let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
             match claimed {
@@ -299,31 +297,6 @@ impl Engine {
                 Err(error) => tracing::warn!(%error, "inboxes not read"),
             }
         }
-    }
-
-    /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
-    /// verdict are left alone, and those that kill whoever tries: a person says when.
-    async fn retry_parked(&self) -> Result<(), StoreError> {
-        let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
-        let parked = self.store.list(&filter).await?;
-        for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
-            let last = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.unwrap_or_default();
-            let last = last.first().and_then(|record| Envelope::decode(&row.id, record).ok());
-            if let Some(Event::ExecutionParked(parked)) = last.map(|envelope| envelope.event)
-                && matches!(parked.report.fault, Fault::InDoubt | Fault::Poisoned)
-            {
-                continue;
-            }
-            let key = format!("retry:{}", self.program);
-            match self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await {
-                Err(error @ StoreError::Unavailable(_)) => return Err(error),
-                Err(error) => {
-                    tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again")
-                }
-                Ok(_) => {}
-            }
-        }
-        Ok(())
     }
 
     /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.

@@ -23,4 +23,5 @@ mod stores;
 mod streams;
 mod timers;
 mod verdicts;
+mod versions;
 mod wiring;
