@@ -66,7 +66,10 @@ pub use memory::Memory;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
 pub use projection::{Fact, Fold, FoldError, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};
-pub use replay_check::{replay, replay_check};
+pub use replay_check::{
+    CheckedLogs, DivergedLog, FrozenLog, FrozenLogError, LogSource, LogSourceError, replay, replay_check,
+    replay_check_all,
+};
 pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use tool::{Tool, ToolDescriptor};

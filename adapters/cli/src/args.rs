@@ -18,6 +18,7 @@ Exit codes:
   6    not found, or refused: conflict, answered before, already ended
   7    the store cannot be opened, reached or read
   8    standard output cannot be written
+  9    a log does not agree with this program
   130  stopped by a signal before it was done";
 
 /// Runs the flows of this program, and shows what they do
@@ -65,6 +66,16 @@ pub(crate) enum StoreVerb {
     Show(Show),
     /// Print the events of an execution, one a line
     Logs(Logs),
+    /// Write the logs of executions to files, as `replay-check` reads them
+    ///
+    /// One file an execution. A file that is there is only added to: one that holds something else is left as it is,
+    /// and the command refused. Inputs and outcomes are in the files as they are.
+    Export(Export),
+    /// Replay logs against this program, and list those that it does not agree with
+    ///
+    /// Checks every position of every log, on all cores; no step is run, and nothing is recorded. Ends with 9 if any
+    /// log diverges: for CI, with the logs of earlier releases in a directory, and before a deploy, on the store.
+    ReplayCheck(ReplayCheck),
     /// Show the state after the first N events, and what the last of them changed
     Debug(Debug),
     /// Let a copy of an execution's first N events go on by itself, and run it until it rests
@@ -230,6 +241,37 @@ pub(crate) struct Logs {
     /// The first sequence to print
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) from: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The executions; all unless given
+    pub(crate) executions: Vec<String>,
+    /// The directory; it is made if there is none
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Only executions of this flow
+    #[arg(long, conflicts_with = "executions")]
+    pub(crate) flow: Option<String>,
+    /// Only executions with this status; may be repeated
+    #[arg(long, conflicts_with = "executions", value_parser = PossibleValuesParser::new(Status::ALL.map(Status::name)))]
+    pub(crate) status: Vec<String>,
+    /// Only the current run of each
+    #[arg(long)]
+    pub(crate) current_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayCheck {
+    /// The files of this directory, in place of the store
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Only executions of this flow
+    #[arg(long, conflicts_with = "dir")]
+    pub(crate) flow: Option<String>,
+    /// Only executions that have not ended
+    #[arg(long, conflicts_with = "dir")]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]

@@ -4,16 +4,16 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-use loom_runtime::{App, Registry, ports::ListFilter};
+use loom_runtime::{App, LogSource, Registry, ports::ListFilter};
 
 use crate::{
-    args::{Cli, StoreVerb, Verb},
+    args::{Cli, ReplayCheck, StoreVerb, Verb},
     console::Console,
     error::CliError,
     exit::Exit,
     render::paint::Paint,
     suggest::did_you_mean,
-    verbs::{GRACE, Program, Verbs, close},
+    verbs::{GRACE, Program, Verbs, close, replay_check},
 };
 
 /// Does what the arguments say. The app is only opened for verbs that need its store.
@@ -36,6 +36,10 @@ where
         }
         Ok(Cli { json, verb: Verb::OfProgram(verb) }) => {
             let done = Program { registry, console, json }.run(verb);
+            (json, done.unwrap_or_else(|error| tell(&error, json, console)))
+        }
+        Ok(Cli { json, verb: Verb::OfStore(StoreVerb::ReplayCheck(ReplayCheck { dir: Some(dir), .. })) }) => {
+            let done = replay_check(registry, LogSource::Directory(dir), console, json).await;
             (json, done.unwrap_or_else(|error| tell(&error, json, console)))
         }
         Ok(Cli { json, verb: Verb::OfStore(verb) }) => (json, of_store(open, verb, json, console).await),

@@ -25,6 +25,8 @@ pub enum Exit {
     Store,
     /// 8: standard output cannot be written, and not because its reader has gone.
     Output,
+    /// 9: a log does not agree with this program.
+    Diverged,
     /// 130: a signal came before it was done.
     Interrupted,
 }
@@ -42,6 +44,7 @@ impl Exit {
             Self::Refused => 6,
             Self::Store => 7,
             Self::Output => 8,
+            Self::Diverged => 9,
             Self::Interrupted => 130,
         }
     }
@@ -58,6 +61,7 @@ impl Exit {
             Self::Refused => "refused",
             Self::Store => "store",
             Self::Output => "output",
+            Self::Diverged => "diverged",
             Self::Interrupted => "interrupted",
         }
     }

@@ -22,6 +22,7 @@
 //! | 6 | not found, or refused: a conflict, answered before, already ended |
 //! | 7 | the store cannot be opened, reached or read |
 //! | 8 | standard output cannot be written; a reader that has gone (`\| head`) is no error |
+//! | 9 | `replay-check`: a log does not agree with this program; each is listed with its report |
 //! | 130 | a signal came before it was done |
 //!
 //! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `fork`, `resume`, `verdict`, `retry`, `cancel`);
@@ -40,6 +41,8 @@
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
+//! | `export` | a line per file: `{execution, file, events, new}`, `new` being how many of the events the file did not have |
+//! | `replay-check` | `{logs, events, foreign, diverged: [{log, execution?, report}]}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
 //! | `fork` | as `start` |
 //! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
@@ -61,7 +64,8 @@
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
 //! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`) or `retry`; a gate that was answered so is no `wait`, and
-//! has `answered_by`. `unknown_flow` is true when only another program can go on with it. Instants are RFC 3339; inside of payloads, frames and states they are as the log
+//! has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
+//! is waited for that agrees with the log. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
 
 mod args;

@@ -31,25 +31,28 @@ pub(crate) mod instant {
 /// An execution in a list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Execution {
-    execution: ExecutionId,
-    flow: String,
-    status: &'static str,
+    pub(crate) execution: ExecutionId,
+    pub(crate) flow: String,
+    pub(crate) status: &'static str,
     /// How many events its log has.
-    events: u64,
+    pub(crate) events: u64,
     #[serde(serialize_with = "instant::exactly")]
-    created_at: Timestamp,
+    pub(crate) created_at: Timestamp,
     #[serde(serialize_with = "instant::exactly")]
-    updated_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
-    wake_at: Option<Timestamp>,
+    pub(crate) wake_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    worker: Option<String>,
+    pub(crate) worker: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
-    leased_until: Option<Timestamp>,
-    takeovers: u32,
+    pub(crate) leased_until: Option<Timestamp>,
+    pub(crate) takeovers: u32,
     /// Whether it has not ended, and this program cannot go on with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    unknown_flow: bool,
+    pub(crate) unknown_flow: bool,
+    /// The fingerprint of the code that it waits for, when it is parked for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waits_for_code: Option<String>,
 }
 
 impl Execution {
@@ -66,6 +69,7 @@ impl Execution {
             leased_until: row.lease.as_ref().map(|lease| lease.until),
             takeovers: row.takeovers,
             unknown_flow: !row.status.is_terminal() && registry.flow(&row.flow).is_none(),
+            waits_for_code: None,
         }
     }
 }

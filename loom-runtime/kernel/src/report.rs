@@ -171,6 +171,10 @@ pub struct ParkReport {
     /// Fingerprint of the code that found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// Fingerprint of the code that wrote the log, when other code has found that it does not fit: code that agrees
+    /// with the log is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wants: Option<String>,
     /// What to do next.
     pub help: String,
 }
@@ -187,6 +191,7 @@ impl ParkReport {
             sequence: None,
             near: None,
             code: None,
+            wants: None,
             help: fault.help().into(),
         }
     }

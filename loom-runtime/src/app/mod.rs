@@ -17,7 +17,7 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
-use kernel::{Envelope, ExecutionId, State};
+use kernel::{Envelope, Event, ExecutionId, ParkReport, State, Status};
 
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub(crate) use answer::{check, validator};
@@ -114,6 +114,22 @@ impl App {
     /// There is no such execution, or the store fails.
     pub async fn row(&self, id: &ExecutionId) -> Result<ExecutionRow, StoreError> {
         self.engine.store.get(id).await?.ok_or_else(|| StoreError::Unknown(id.clone()))
+    }
+
+    /// Why a parked execution is parked, by its last event: nothing is folded. `None` for one that is not parked.
+    /// [`ParkReport::wants`] tells which code one waits for.
+    ///
+    /// # Errors
+    /// The store fails, or that event cannot be read.
+    pub async fn parked(&self, row: &ExecutionRow) -> Result<Option<ParkReport>, StoreError> {
+        if row.status != Status::Parked {
+            return Ok(None);
+        }
+        let last = self.log(&row.id, row.next.saturating_sub(1), 1).await?;
+        Ok(last.into_iter().find_map(|last| match last.event {
+            Event::ExecutionParked(parked) => Some(parked.report),
+            _ => None,
+        }))
     }
 
     /// The gates of one execution, or the open ones of all.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use kernel::{Digest, Envelope, Event, ExecutionId, Fault, Fingerprints, Status, Timestamp};
+use kernel::{Digest, ExecutionId, Fingerprints, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -18,6 +18,7 @@ use super::{
     WorkerOptions,
     driver::{Driver, Nudge, Origin},
     locals::{Lease, Local, Locals, Progress},
+    parked::ParkedOnes,
     streams::Streams,
     wakes::Wakes,
 };
@@ -25,8 +26,8 @@ use crate::{
     Limits, Negotiate, Registry, Resources,
     clock::Clock,
     code,
-    inbox_item::Item,
-    ports::{ClaimRequest, ListFilter, Store, StoreError, WorkerId},
+    ports::{ClaimRequest, Store, StoreError, WorkerId},
+    replay_check::Checker,
 };
 
 /// How long a shutdown may wait at most: for ever, to all intents.
@@ -61,8 +62,9 @@ pub(crate) struct Engine {
     pub(crate) worker: WorkerId,
     pub(crate) budgets: Arc<dyn Negotiate>,
     pub(crate) streams: Arc<Streams>,
-    codes: HashMap<&'static str, Fingerprints>,
-    program: Digest,
+    /// The flows with their fingerprints, to replay logs that wait for code.
+    pub(super) checker: Checker,
+    pub(super) program: Digest,
     locals: Locals,
     /// Until when every lease holds that this worker has renewed.
     renewed_until: AtomicI64,
@@ -84,7 +86,7 @@ impl Engine {
         clock: Clock,
         budgets: Arc<dyn Negotiate>,
     ) -> Arc<Self> {
-        let codes = registry.flows().map(|flow| (flow.name, code::of(flow, &registry))).collect();
+        let checker = Checker::new(&registry);
         let program = code::of_program(&registry);
         Arc::new(Self {
             store,
@@ -96,7 +98,7 @@ impl Engine {
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
             budgets,
             streams: Arc::default(),
-            codes,
+            checker,
             program,
             locals: Locals::default(),
             renewed_until: AtomicI64::new(i64::MIN),
@@ -110,7 +112,7 @@ impl Engine {
     }
 
     pub(crate) fn code(&self, flow: &str) -> Fingerprints {
-        self.codes.get(flow).copied().unwrap_or_default()
+        self.checker.code(flow)
     }
 
     /// Starts the worker's loops, once.
@@ -271,13 +273,9 @@ impl Engine {
     }
 
     async fn claim_loop(self: Arc<Self>) {
-        let mut parked_seen = false;
+        let mut parked = ParkedOnes::default();
         loop {
-            if !parked_seen {
-                let seen = self.retry_parked().await;
-                parked_seen =
-                    seen.inspect_err(|error| tracing::warn!(%error, "parked ones not seen")).is_ok();
-            }
+            parked.look(&self).await;
             let room = self.options.running.saturating_sub(self.locals.len()).min(256);
             let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
             match claimed {
@@ -305,31 +303,6 @@ impl Engine {
                 Err(error) => tracing::warn!(%error, "inboxes not read"),
             }
         }
-    }
-
-    /// Parked executions get one try with each program: what stopped them may be mended. Those that wait for a
-    /// verdict are left alone, and those that kill whoever tries: a person says when.
-    async fn retry_parked(&self) -> Result<(), StoreError> {
-        let filter = ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() };
-        let parked = self.store.list(&filter).await?;
-        for row in parked.into_iter().filter(|row| self.registry.flow(&row.flow).is_some()) {
-            let last = self.store.read(&row.id, row.next.saturating_sub(1), 1).await.unwrap_or_default();
-            let last = last.first().and_then(|record| Envelope::decode(&row.id, record).ok());
-            if let Some(Event::ExecutionParked(parked)) = last.map(|envelope| envelope.event)
-                && matches!(parked.report.fault, Fault::InDoubt | Fault::Poisoned)
-            {
-                continue;
-            }
-            let key = format!("retry:{}", self.program);
-            match self.store.post(Item::Retry.into_new(&row.id, Some(key), self.clock.now())).await {
-                Err(error @ StoreError::Unavailable(_)) => return Err(error),
-                Err(error) => {
-                    tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again")
-                }
-                Ok(_) => {}
-            }
-        }
-        Ok(())
     }
 
     /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.

@@ -6,6 +6,7 @@ mod birth;
 mod driver;
 mod engine;
 mod locals;
+mod parked;
 mod streams;
 mod transition;
 mod wakes;

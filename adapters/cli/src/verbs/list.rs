@@ -1,11 +1,11 @@
 //! `list`: executions, or the gates that wait for an answer.
 //! Not their logs: nothing is folded here, the store's index answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use loom_runtime::{
-    App, Status,
-    ports::{GateRow, ListFilter},
+    App, ExecutionId, Status,
+    ports::{ExecutionRow, GateRow, ListFilter},
 };
 
 use super::{Verbs, unknown};
@@ -43,8 +43,13 @@ impl Verbs<'_> {
         }
         let more = args.limit > 0 && rows.len() > args.limit;
         rows.truncate(if args.limit == 0 { usize::MAX } else { args.limit });
+        let wants = wanted(self.app, &rows).await;
         if self.json {
-            let executions = rows.iter().map(|row| Execution::of(row, self.app.registry())).collect();
+            let executions = rows.iter().map(|row| Execution {
+                waits_for_code: wants.get(&row.id).cloned(),
+                ..Execution::of(row, self.app.registry())
+            });
+            let executions = executions.collect();
             self.print_json(&Executions { executions, more })?;
             return Ok(Exit::Done);
         }
@@ -55,7 +60,10 @@ impl Verbs<'_> {
             table.row([
                 row.id.to_string(),
                 if self.lacks_flow(row) { format!("{} (not here)", row.flow) } else { row.flow.clone() },
-                paint.status(row.status),
+                match wants.get(&row.id) {
+                    Some(code) => format!("{}: waiting for code {code}", paint.status(row.status)),
+                    None => paint.status(row.status),
+                },
                 row.next.to_string(),
                 instant(row.created_at),
                 distance(row.updated_at, now),
@@ -125,6 +133,19 @@ impl Verbs<'_> {
         self.console.say(&how);
         Ok(Exit::Done)
     }
+}
+
+/// The code that parked executions wait for. What cannot be read is only listed: `show` tells why.
+async fn wanted(app: &App, rows: &[ExecutionRow]) -> BTreeMap<ExecutionId, String> {
+    let mut wanted = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.status == Status::Parked) {
+        if let Ok(Some(report)) = app.parked(row).await
+            && let Some(code) = report.wants
+        {
+            wanted.insert(row.id.clone(), code);
+        }
+    }
+    wanted
 }
 
 /// The gates that still can be answered, until there is one more than the limit.

@@ -4,11 +4,13 @@
 mod completions;
 mod control;
 mod debug;
+mod export;
 mod flows;
 mod fork;
 mod graph;
 mod list;
 mod logs;
+mod replay_check;
 mod resume;
 mod schema;
 mod show;
@@ -16,6 +18,7 @@ mod standing;
 mod start;
 mod worker;
 
+pub(crate) use replay_check::replay_check;
 pub(crate) use worker::close;
 
 use std::time::Duration;
@@ -61,6 +64,8 @@ impl Verbs<'_> {
             StoreVerb::List(args) => self.list(args).await,
             StoreVerb::Show(args) => self.show(args).await,
             StoreVerb::Logs(args) => self.logs(args).await,
+            StoreVerb::Export(args) => self.export(args).await,
+            StoreVerb::ReplayCheck(args) => self.replay_check(args).await,
             StoreVerb::Debug(args) => self.debug(args).await,
             StoreVerb::Fork(args) => self.fork(args).await,
             StoreVerb::Diff(args) => self.diff(args).await,

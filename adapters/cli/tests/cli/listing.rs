@@ -2,6 +2,7 @@
 //! Not what people see: `looks.rs` has that.
 
 use cli::Exit;
+use loom::kernel::{Fault, ParkReport};
 use serde_json::{Value, json};
 
 use crate::{
@@ -161,4 +162,22 @@ async fn a_reader_that_goes_is_no_error() {
         let exit = cli::run_with(shell.app(), line, &mut shell.console(&out, &err, "")).await;
         assert_eq!((exit, err.text().as_str()), (Exit::Done, ""));
     }
+}
+
+#[tokio::test]
+async fn what_waits_for_code_is_listed_as_such() {
+    let shell = Shell::default();
+    let mut report =
+        ParkReport::new(Fault::Divergence, "waiting for code 000000000000000a: the code differs");
+    report.wants = Some("000000000000000a".into());
+    Made::new(&shell.store, "old-1", "checkout", json!({"sku": "tea", "qty": 1}))
+        .parked(report)
+        .store()
+        .await;
+    divergent(&shell.store).await;
+    let said = shell.run("list").await.ends(Exit::Done).says("parked: waiting for code 000000000000000a");
+    assert_eq!(said.out.matches("waiting for code").count(), 1, "{}", said.out);
+    let json = shell.run("list --json").await.json();
+    assert_eq!(json["executions"][0]["waits_for_code"], "000000000000000a");
+    assert!(json["executions"][1].get("waits_for_code").is_none());
 }

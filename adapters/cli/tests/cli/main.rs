@@ -7,6 +7,7 @@
 )]
 
 mod forks;
+mod frozen;
 mod life;
 mod listing;
 mod looks;

@@ -527,8 +527,10 @@ impl Machine {
             return;
         }
         let (wrote, has) = (self.state().code.body, self.config.code.body);
-        if report.fault == Fault::Divergence && wrote != has {
+        let of_code = matches!(report.fault, Fault::Divergence | Fault::Undecodable | Fault::MissingStep);
+        if of_code && wrote != has {
             report.message = format!("waiting for code {wrote:016x}: {}", report.message);
+            report.wants = Some(format!("{wrote:016x}"));
         }
         report.near = report.near.or_else(|| self.cx.shared.lock().near.clone());
         report.code.get_or_insert_with(|| format!("{:016x}", self.config.code.body));

@@ -288,8 +288,12 @@ impl Machine {
         Err(ParkReport { near, ..diverged(envelope, Some(frame), message, found) })
     }
 
+    /// As with inputs: other code than that which wrote the end may compute another value, but not another kind of end.
     fn check_return(&self, envelope: &Envelope, turn: Turn) -> Result<(), ParkReport> {
+        let is_other_code = self.state().code.body != self.config.code.body;
         let found = match (&envelope.event, turn.returned) {
+            (Event::ExecutionCompleted(_), Some(Ok(_))) if is_other_code => return Ok(()),
+            (Event::ExecutionFailed(_), Some(Err(_))) if is_other_code => return Ok(()),
             (_, None) => "the flow still waits".to_owned(),
             (Event::ExecutionCompleted(e), Some(Ok(output))) if e.output == output => return Ok(()),
             (Event::ExecutionFailed(e), Some(Err(failure))) if e.failure == failure => return Ok(()),

@@ -1,0 +1,228 @@
+//! Code that changes under executions which go on: noted, or waited for. Two programs share a store, and have the same
+//! flow by name with other bodies.
+//! Not changes that one body tells apart: `ctx.changed` has its own cases.
+
+use std::time::Duration;
+
+use loom::{
+    App, Flow, Registry, Status,
+    kernel::{Event, Fault, Kind},
+    ports::ListFilter,
+    prelude::*,
+};
+
+use crate::support::{Rig, World, count, id, log, on_both, registry, report, told, until};
+
+#[step]
+async fn price(world: Res<World>, n: u32) -> loom::Result<u32> {
+    world.hit("price");
+    Ok(n)
+}
+
+#[step]
+async fn pay(world: Res<World>, n: u32) -> loom::Result<u32> {
+    world.hit("pay");
+    Ok(n)
+}
+
+#[step]
+async fn insure(world: Res<World>, n: u32) -> loom::Result<u32> {
+    world.hit("insure");
+    Ok(n)
+}
+
+mod first {
+    use super::*;
+    #[flow(name = "sale")]
+    pub(super) async fn sale(ctx: Ctx, n: u32) -> loom::Result<u32> {
+        let cost = ctx.run(price(n)).await?;
+        ctx.suspend::<bool>("go").await?;
+        ctx.run(pay(cost)).await
+    }
+}
+
+mod reworded {
+    //! Other tokens, the same structure.
+    use super::*;
+    #[flow(name = "sale")]
+    pub(super) async fn sale(ctx: Ctx, n: u32) -> loom::Result<u32> {
+        let what_it_costs = ctx.run(price(n)).await?;
+        let _ = ctx.suspend::<bool>("go").await?;
+        ctx.run(pay(what_it_costs)).await
+    }
+}
+
+mod longer {
+    //! Another structure, of which every log of the first is a prefix up to the gate.
+    use super::*;
+    #[flow(name = "sale")]
+    pub(super) async fn sale(ctx: Ctx, n: u32) -> loom::Result<u32> {
+        let cost = ctx.run(price(n)).await?;
+        ctx.suspend::<bool>("go").await?;
+        let insured = ctx.run(insure(cost)).await?;
+        ctx.run(pay(insured)).await
+    }
+}
+
+mod other {
+    //! Asks for something else from the beginning.
+    use super::*;
+    #[flow(name = "sale")]
+    pub(super) async fn sale(ctx: Ctx, n: u32) -> loom::Result<u32> {
+        let insured = ctx.run(insure(n)).await?;
+        let cost = ctx.run(price(insured)).await?;
+        ctx.suspend::<bool>("go").await?;
+        ctx.run(pay(cost)).await
+    }
+}
+
+fn program<F: Flow>() -> Registry {
+    registry!(flows: [F], steps: [price, pay, insure])
+}
+
+/// Starts a sale in the first program, up to its gate; then that program is gone.
+async fn sold(rig: &Rig) {
+    let app = rig.app(program::<first::sale>()).await;
+    let handle = app.start(first::sale(7)).id("sale-1").await.unwrap();
+    assert_eq!(handle.until(&[Status::Suspended]).await.unwrap(), Status::Suspended);
+    app.shutdown(Duration::from_secs(1)).await;
+}
+
+/// A program that works, in which the gate is answered.
+async fn answered(rig: &Rig, registry: Registry) -> App {
+    let app = rig.app(registry).await;
+    app.work();
+    app.handle::<first::sale>(&id("sale-1")).resume("go", &true, "ada").await.unwrap();
+    app
+}
+
+async fn ends(app: &App) {
+    until(|| async { app.row(&id("sale-1")).await.unwrap().status.is_terminal() }).await;
+    assert_eq!(app.handle::<first::sale>(&id("sale-1")).result().await.unwrap(), 7);
+}
+
+/// From which code to which the execution has gone over.
+async fn migrations(app: &App) -> Vec<(u64, u64)> {
+    let of = |event: &Event| match event {
+        Event::ExecutionMigrated(migrated) => Some((migrated.from.body, migrated.to.body)),
+        _ => None,
+    };
+    log(app, &id("sale-1")).await.iter().filter_map(|envelope| of(&envelope.event)).collect()
+}
+
+on_both! {
+    /// K11: other code of the same structure, and code that is compatible so far, go on and are noted once.
+    async fn k11_code_that_agrees_with_the_log_goes_on_and_is_noted(rig: Rig) {
+        for (registry, insured) in [(program::<reworded::sale>(), 0), (program::<longer::sale>(), 1)] {
+            let rig = if rig.file().is_some() { Rig::sqlite() } else { Rig::memory() };
+            sold(&rig).await;
+            let app = answered(&rig, registry).await;
+            ends(&app).await;
+            let log = log(&app, &id("sale-1")).await;
+            let Event::ExecutionStarted(started) = &log[0].event else { panic!("{:?}", log[0]) };
+            let migrated = migrations(&app).await;
+            assert_eq!(migrated.len(), 1);
+            assert!(migrated[0].0 == started.code.body && migrated[0].1 != started.code.body);
+            assert_eq!(app.state(&id("sale-1"), None).await.unwrap().code.body, migrated[0].1);
+            assert_eq!((rig.world.count("price"), rig.world.count("insure")), (1, insured));
+        }
+    }
+
+    /// The same program again notes nothing.
+    async fn the_same_code_is_not_noted(rig: Rig) {
+        sold(&rig).await;
+        let app = answered(&rig, program::<first::sale>()).await;
+        ends(&app).await;
+        assert_eq!(migrations(&app).await, []);
+    }
+
+    /// B86: code that does not fit parks it, by the name of the code that is waited for; programs that fit no better
+    /// leave it as it is; the first program goes on by itself, each time that it comes back.
+    async fn b86_k11_what_waits_for_code_goes_on_when_that_comes_back(rig: Rig) {
+        sold(&rig).await;
+        let app = answered(&rig, program::<other::sale>()).await;
+        let report = report(&app, &id("sale-1")).await;
+        let started = app.state(&id("sale-1"), Some(1)).await.unwrap().code;
+        assert_eq!(report.fault, Fault::Divergence);
+        assert_eq!(report.wants, Some(format!("{:016x}", started.body)));
+        assert!(report.message.starts_with("waiting for code "), "{report}");
+        let row = app.row(&id("sale-1")).await.unwrap();
+        assert_eq!(app.parked(&row).await.unwrap(), Some(report));
+        assert_eq!(migrations(&app).await, []);
+        // This program and others like it look again and again, and touch nothing.
+        for _ in 0..3 {
+            let again = rig.app(program::<other::sale>()).await;
+            again.work();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            again.shutdown(Duration::ZERO).await;
+        }
+        let parked = told(&app, &id("sale-1")).await;
+        assert_eq!(count(&parked, "EXECUTION_PARKED"), 1, "{parked:?}");
+        assert_eq!(app.row(&id("sale-1")).await.unwrap().next, row.next);
+        app.shutdown(Duration::ZERO).await;
+        let app = rig.app(program::<first::sale>()).await;
+        app.work();
+        ends(&app).await;
+        assert_eq!((rig.world.count("price"), rig.world.count("pay"), rig.world.count("insure")), (1, 1, 0));
+        assert_eq!(migrations(&app).await, []);
+    }
+
+    /// A worker with the fitting code that runs already takes it up, without a restart and without a person.
+    async fn a_worker_that_fits_and_runs_already_takes_it_over(rig: Rig) {
+        sold(&rig).await;
+        let wrong = answered(&rig, program::<other::sale>()).await;
+        report(&wrong, &id("sale-1")).await;
+        let right = rig.app(program::<longer::sale>()).await; // beside it, as in a rolling deploy
+        right.work();
+        ends(&right).await;
+        let told = told(&right, &id("sale-1")).await;
+        assert!(count(&told, "EXECUTION_PARKED") <= 2, "it is not handed to and fro: {told:?}");
+        assert_eq!(migrations(&right).await.len(), 1);
+    }
+
+    /// And again after a second change: a try that was used up for one parking is not for the next.
+    async fn a_program_that_comes_back_twice_goes_on_twice(rig: Rig) {
+        mod twice {
+            use super::*;
+            #[flow(name = "twice")]
+            pub(super) async fn twice(ctx: Ctx) -> loom::Result<u32> {
+                ctx.suspend::<bool>("one").await?;
+                let n = ctx.run(price(1)).await?;
+                ctx.suspend::<bool>("two").await?;
+                ctx.run(pay(n)).await
+            }
+        }
+        mod wrong {
+            use super::*;
+            #[flow(name = "twice")]
+            pub(super) async fn twice(ctx: Ctx) -> loom::Result<u32> {
+                ctx.run(insure(1)).await
+            }
+        }
+        let mine = || registry!(flows: [twice::twice], steps: [price, pay, insure]);
+        let theirs = || registry!(flows: [wrong::twice], steps: [price, pay, insure]);
+        let app = rig.app(mine()).await;
+        app.start(twice::twice()).id("t").await.unwrap().until(&[Status::Suspended]).await.unwrap();
+        app.shutdown(Duration::from_secs(1)).await;
+        for gate in ["one", "two"] {
+            let app = rig.app(theirs()).await;
+            app.work();
+            app.handle::<twice::twice>(&id("t")).resume(gate, &true, "ada").await.unwrap();
+            report(&app, &id("t")).await;
+            app.shutdown(Duration::from_secs(1)).await;
+            let app = rig.app(mine()).await;
+            app.work();
+            until(|| async {
+                let status = app.row(&id("t")).await.unwrap().status;
+                if gate == "one" { status == Status::Suspended } else { status == Status::Completed }
+            })
+            .await;
+            app.shutdown(Duration::from_secs(1)).await;
+        }
+        let app = rig.app(mine()).await;
+        let parked = app.list(&ListFilter { statuses: vec![Status::Parked], ..ListFilter::default() }).await.unwrap();
+        assert!(parked.is_empty());
+        let log = log(&app, &id("t")).await;
+        assert_eq!(log.iter().filter(|e| e.event.kind() == Kind::ExecutionParked).count(), 2);
+    }
+}
