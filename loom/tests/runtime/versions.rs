@@ -71,7 +71,7 @@ fn every_fourth(salt: &str) -> bool {
     let mut asked = ASKED.lock().unwrap();
     let times = asked.entry(salt.into()).or_default();
     *times += 1;
-    *times % 4 == 0
+    times.is_multiple_of(4)
 }
 
 #[flow]
