@@ -232,9 +232,6 @@ on_both! {
     async fn b75_pending_children_have_a_policy_each(rig: Rig) {
         let app = app(&rig).await;
         let origin = app.start(parent()).id("p").await.unwrap();
-        for n in ["p:child#1", "p:child#2"] {
-            app.until(&id(n), &[Status::Suspended]).await.ok();
-        }
         app.until(origin.id(), &[Status::Suspended]).await.unwrap();
         let cut = app.row(origin.id()).await.unwrap().next;
         // Its own, from the beginning.
@@ -249,9 +246,8 @@ on_both! {
             Err(ExecutionError::Failed(_))
         ));
         assert_eq!(told(&app, &cancelled).await.iter().filter(|t| t.starts_with("CHILD_SETTLED")).count(), 2);
-        app.until(&id("own:child#2"), &[Status::Suspended]).await.unwrap();
-        answer(&app, "own:child#1/go", 10_u32).await;
-        answer(&app, "own:child#2/go", 20_u32).await;
+        answer_when_asked(&app, "own:child#1/go", 10).await;
+        answer_when_asked(&app, "own:child#2/go", 20).await;
         assert_eq!(output::<Vec<u32>>(&app, &own).await, [11, 22]);
         assert!(!origin.status().await.unwrap().is_terminal());
         answer(&app, "p:child#1/go", 100_u32).await;
