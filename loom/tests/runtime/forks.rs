@@ -278,6 +278,27 @@ on_both! {
         }
     }
 
+    /// B73: the child ends at the very moment at which the fork begins to wait for it: it is told once, whoever is first.
+    async fn b73_a_child_that_ends_just_now_is_told_once(rig: Rig) {
+        let app = app(&rig).await;
+        for n in 0..12 {
+            let (name, twin) = (format!("p{n}"), format!("f{n}"));
+            let origin = app.start(parent()).id(name.as_str()).await.unwrap();
+            origin.until(&[Status::Suspended]).await.unwrap();
+            let cut = app.row(origin.id()).await.unwrap().next;
+            let fork = app.fork(origin.id()).at(cut).id(twin.as_str()).children(ChildPolicy::Share);
+            let ends = async {
+                answer_when_asked(&app, &format!("{name}:child#1/go"), 1).await;
+                answer_when_asked(&app, &format!("{name}:child#2/go"), 2).await;
+            };
+            let (fork, ()) = tokio::join!(fork.into_future(), ends);
+            let fork = fork.unwrap();
+            assert_eq!(output::<Vec<u32>>(&app, &fork).await, [2, 4]);
+            assert_eq!(origin.result().await.unwrap(), [2, 4]);
+            assert_eq!(count(&told(&app, &fork).await, "CHILD_SETTLED"), 2);
+        }
+    }
+
     /// B76: parent and child are forked apart, and come together: the fork says which child is its own.
     async fn b76_a_forked_parent_adopts_a_forked_child(rig: Rig) {
         let app = app(&rig).await;
