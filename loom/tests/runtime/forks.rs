@@ -232,9 +232,6 @@ on_both! {
     async fn b75_pending_children_have_a_policy_each(rig: Rig) {
         let app = app(&rig).await;
         let origin = app.start(parent()).id("p").await.unwrap();
-        for n in ["p:child#1", "p:child#2"] {
-            app.until(&id(n), &[Status::Suspended]).await.ok();
-        }
         app.until(origin.id(), &[Status::Suspended]).await.unwrap();
         let cut = app.row(origin.id()).await.unwrap().next;
         // Its own, from the beginning.
@@ -249,9 +246,8 @@ on_both! {
             Err(ExecutionError::Failed(_))
         ));
         assert_eq!(told(&app, &cancelled).await.iter().filter(|t| t.starts_with("CHILD_SETTLED")).count(), 2);
-        app.until(&id("own:child#2"), &[Status::Suspended]).await.unwrap();
-        answer(&app, "own:child#1/go", 10_u32).await;
-        answer(&app, "own:child#2/go", 20_u32).await;
+        answer_when_asked(&app, "own:child#1/go", 10).await;
+        answer_when_asked(&app, "own:child#2/go", 20).await;
         assert_eq!(output::<Vec<u32>>(&app, &own).await, [11, 22]);
         assert!(!origin.status().await.unwrap().is_terminal());
         answer(&app, "p:child#1/go", 100_u32).await;
@@ -279,6 +275,27 @@ on_both! {
             let expected = if name == "half" { [2, 9] } else { [2, 4] };
             assert_eq!(output::<Vec<u32>>(&app, &fork).await, expected, "{name}");
             loom::replay_check(&all(), &log(&app, &fork).await).unwrap();
+        }
+    }
+
+    /// B73: the child ends at the very moment at which the fork begins to wait for it: it is told once, whoever is first.
+    async fn b73_a_child_that_ends_just_now_is_told_once(rig: Rig) {
+        let app = app(&rig).await;
+        for n in 0..12 {
+            let (name, twin) = (format!("p{n}"), format!("f{n}"));
+            let origin = app.start(parent()).id(name.as_str()).await.unwrap();
+            origin.until(&[Status::Suspended]).await.unwrap();
+            let cut = app.row(origin.id()).await.unwrap().next;
+            let fork = app.fork(origin.id()).at(cut).id(twin.as_str()).children(ChildPolicy::Share);
+            let ends = async {
+                answer_when_asked(&app, &format!("{name}:child#1/go"), 1).await;
+                answer_when_asked(&app, &format!("{name}:child#2/go"), 2).await;
+            };
+            let (fork, ()) = tokio::join!(fork.into_future(), ends);
+            let fork = fork.unwrap();
+            assert_eq!(output::<Vec<u32>>(&app, &fork).await, [2, 4]);
+            assert_eq!(origin.result().await.unwrap(), [2, 4]);
+            assert_eq!(count(&told(&app, &fork).await, "CHILD_SETTLED"), 2);
         }
     }
 
