@@ -24,6 +24,8 @@ pub mod ports;
 mod projection;
 mod registry;
 mod replay_check;
+mod schedule;
+mod service;
 pub mod shape;
 mod skill;
 mod step;
@@ -37,12 +39,12 @@ pub use app::{
     Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, UpdateError,
 };
 pub use context::{
-    Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,
+    CallDynamic, Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,
     Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
 };
 pub use descriptor::{
     Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
-    ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
@@ -57,6 +59,8 @@ pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
 pub use projection::{Fact, Fold, FoldError, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{replay, replay_check};
+pub use schedule::{CatchUp, Overlap, ScheduleDescriptor};
+pub use service::Service;
 pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use tool::{Tool, ToolDescriptor};

@@ -13,7 +13,7 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
-use kernel::{Envelope, ExecutionId, State};
+use kernel::{Envelope, ExecutionId, State, Timestamp};
 
 pub(crate) use answer::fits;
 pub use answer::{AnswerError, ControlError, GateAddress};
@@ -66,6 +66,11 @@ impl App {
     /// The name under which this program holds leases: another one with every start.
     pub fn worker(&self) -> &str {
         &self.engine.worker
+    }
+
+    /// The time, by this program's clock.
+    pub fn now(&self) -> Timestamp {
+        self.engine.clock.now()
     }
 
     /// Takes up whatever is due, from now on and in the background: abandoned executions, fired timers, answered

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Cancellation, ChildCall, Decide, Execute, Parallel, PartRun, Receive, Run, Scope, Sleep, Spawn, Suspend,
+    CallDynamic, Cancellation, ChildCall, Decide, Execute, Parallel, PartRun, Receive, Run, Scope, Sleep, Spawn, Suspend,
     Timeout, background::Background, place::Place,
 };
 use crate::{DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, PartCall, Registry, Site, Step, StepCall};
@@ -108,6 +108,16 @@ impl Ctx {
         Spawn(Some(self.call(call)))
     }
 
+    /// Runs a registered flow that is chosen by its name as a child execution, with JSON as input. See
+    /// [`CallDynamic`].
+    pub fn call_dynamic(&self, name: &'static str, flow: impl Into<String>, input: Payload) -> CallDynamic {
+        let mut place = self.place();
+        if self.site.is_none() {
+            place.set_id(name);
+        }
+        CallDynamic::new(self.cx.clone(), place, self.limits, flow.into(), input)
+    }
+
     /// Runs branches at once. See [`Parallel`].
     ///
     /// ```ignore
@@ -162,10 +172,16 @@ impl Ctx {
                     format!("the input of the next run of `{own}` cannot be written as JSON: {reason}");
                 self.cx.raise(ParkReport::new(Fault::Unserializable, message));
             }
-            Ok(input) => match self.limits.check_record("the input of the next run", &input) {
-                Ok(()) => self.cx.continue_as_new(input),
-                Err(report) => self.cx.raise(report),
-            },
+            Ok(input) => return self.continue_dynamic(input).await,
+        }
+        std::future::pending().await
+    }
+
+    /// As [`Ctx::continue_as_new`], with JSON as input, for a flow that is registered under several names.
+    pub async fn continue_dynamic<T>(&self, input: Payload) -> T {
+        match self.limits.check_record("the input of the next run", &input) {
+            Ok(()) => self.cx.continue_as_new(input),
+            Err(report) => self.cx.raise(report),
         }
         std::future::pending().await
     }

@@ -3,10 +3,16 @@
 
 use std::sync::Arc;
 
-use kernel::{Digest, Envelope, Event, ExecutionId, Meta, Parent, Payload, StartChild, Started};
+use kernel::{
+    Digest, Envelope, Event, ExecutionId, Message, Meta, Outcome, Parent, Payload, StartChild, Started,
+};
 
 use super::{driver::Origin, engine::Engine};
-use crate::ports::{Created, ExecutionRow, NewExecution, StoreError};
+use crate::{
+    Service,
+    inbox_item::{Item, Settled},
+    ports::{Created, ExecutionRow, NewExecution, StoreError},
+};
 
 /// Where a new execution runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +102,52 @@ impl Engine {
             Event::ExecutionStarted(started) => started.parent.as_ref() == Some(&start.parent),
             _ => false,
         });
-        Ok((!is_ours).then(|| "the id is taken by an execution that is not its child".to_owned()))
+        if !is_ours {
+            return Ok(Some("the id is taken by an execution that is not its child".to_owned()));
+        }
+        if row.status.is_terminal() {
+            self.tell_again(start, &row).await?;
+        }
+        Ok(None)
     }
+
+    /// A child of an earlier run has ended: whoever it told of that may not have been waiting yet. Told twice, a frame
+    /// heeds the first.
+    async fn tell_again(&self, start: &StartChild, row: &ExecutionRow) -> Result<(), StoreError> {
+        let last = self.store.read(&row.id, row.next.saturating_sub(1), 1).await?;
+        let last = last.first().and_then(|record| Envelope::decode(&row.id, record).ok());
+        let Some(outcome) = last.and_then(|last| outcome_of(last.event)) else { return Ok(()) };
+        let Parent { execution, frame } = start.parent.clone();
+        let item = Item::Settled(Settled { frame, child: row.id.clone(), outcome });
+        self.store.post(item.into_new(&execution, None, self.clock.now())).await?;
+        self.arrived(&execution);
+        Ok(())
+    }
+
+    /// Starts a service's execution, or tells it of this program.
+    pub(super) async fn see_to(self: &Arc<Self>, service: &Service) -> Result<(), StoreError> {
+        let wrong = |error: kernel::InvalidId| StoreError::Corrupt(error.to_string());
+        let id: ExecutionId = service.execution.parse().map_err(wrong)?;
+        let (flow, input) = (service.flow.name.to_owned(), service.input.clone());
+        let birth = Birth { id: id.clone(), flow, input, parent: None, place: Place::Elsewhere };
+        if self.create(birth).await?.is_none() {
+            return Ok(());
+        }
+        let (topic, body) = service.told.clone();
+        let message = Message { topic: topic.into(), body, by: self.worker.clone(), reply_to: None };
+        match self.store.post(Item::Message(message).into_new(&id, None, self.clock.now())).await {
+            // Somebody has ended it: that holds.
+            Ok(_) | Err(StoreError::Terminal { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn outcome_of(last: Event) -> Option<Outcome> {
+    Some(match last {
+        Event::ExecutionCompleted(e) => Outcome::Completed(e.output),
+        Event::ExecutionFailed(e) => Outcome::Failed(e.failure),
+        Event::ExecutionCancelled(e) => Outcome::Cancelled { reason: e.reason, by: e.by },
+        _ => return None,
+    })
 }

@@ -21,7 +21,7 @@ use super::{
     wakes::Wakes,
 };
 use crate::{
-    Limits, Registry, Resources,
+    Limits, Registry, Resources, Service,
     clock::Clock,
     code,
     inbox_item::Item,
@@ -58,6 +58,8 @@ pub(crate) struct Engine {
     pub(crate) options: WorkerOptions,
     pub(crate) clock: Clock,
     pub(crate) worker: WorkerId,
+    /// Executions of rooms that are to be there.
+    services: Vec<Service>,
     codes: HashMap<&'static str, Fingerprints>,
     program: Digest,
     locals: Locals,
@@ -74,13 +76,13 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        registry: Registry,
+        (registry, services): (Registry, Vec<Service>),
         resources: Resources,
         limits: Limits,
         options: WorkerOptions,
         clock: Clock,
     ) -> Arc<Self> {
-        let codes = registry.flows().map(|flow| (flow.name, code::of(flow, &registry))).collect();
+        let codes = registry.runnable().map(|flow| (flow.name, code::of(flow, &registry))).collect();
         let program = code::of_program(&registry);
         Arc::new(Self {
             store,
@@ -90,6 +92,7 @@ impl Engine {
             options,
             clock,
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
+            services,
             codes,
             program,
             locals: Locals::default(),
@@ -202,7 +205,7 @@ impl Engine {
             self.renew_and_tell().await?;
         }
         let now = self.clock.now();
-        let flows = Some(self.registry.flows().map(|flow| flow.name.to_owned()).collect());
+        let flows = Some(self.registry.runnable().map(|flow| flow.name.to_owned()).collect());
         let (worker, until) = (self.worker.clone(), now.plus(self.options.lease));
         let claimed = self.store.claim(&ClaimRequest { worker, now, until, limit, execution, flows }).await?;
         let count = claimed.len();
@@ -265,8 +268,19 @@ impl Engine {
     }
 
     async fn claim_loop(self: Arc<Self>) {
-        let mut parked_seen = false;
+        let (mut parked_seen, mut served) = (false, 0);
         loop {
+            while let Some(service) = self.services.get(served) {
+                match self.see_to(service).await {
+                    Err(error @ StoreError::Unavailable(_)) => {
+                        tracing::warn!(%error, "services not seen to");
+                        break;
+                    }
+                    Err(error) => tracing::warn!(execution = service.execution, %error, "not seen to"),
+                    Ok(()) => {}
+                }
+                served += 1;
+            }
             if !parked_seen {
                 let seen = self.retry_parked().await;
                 parked_seen =

@@ -15,6 +15,7 @@ mod gates;
 mod owners;
 mod projections;
 mod retries;
+mod schedules;
 mod shutdowns;
 mod sizes;
 mod starts;
