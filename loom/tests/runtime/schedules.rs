@@ -8,7 +8,7 @@ use loom::{
     Schedules as _, Status, nominal, prelude::*,
 };
 
-use crate::support::{Rig, World, id, on_both, registry, until};
+use crate::support::{Rig, World, id, on_both, registry, report as report_of, until};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -39,13 +39,17 @@ fn flow(of: &FlowDescriptor, schedule: ScheduleDescriptor) -> Registry {
 const EVERY_TEN: ScheduleDescriptor = ScheduleDescriptor::new("*/10 * * * *", "UTC");
 
 fn program(store: &Memory, world: &World, registry: Registry) -> App {
+    limited(store, world, registry, loom::Limits::default())
+}
+
+fn limited(store: &Memory, world: &World, registry: Registry, limits: loom::Limits) -> App {
     let worker = loom::WorkerOptions {
         poll: Duration::from_secs(5),
         lease: Duration::from_secs(3600),
         ..loom::WorkerOptions::default()
     };
     let builder = App::builder().store(store.clone()).registry(registry).provide(world.clone());
-    builder.worker(worker).runtime_clock().build().unwrap()
+    builder.worker(worker).limits(limits).runtime_clock().build().unwrap()
 }
 
 fn minutes_of(at: Timestamp) -> i64 {
@@ -62,6 +66,9 @@ async fn settle(app: &App) {
 /// The runs that there are, in minutes after `from`, with their statuses.
 async fn runs(app: &App, from: Timestamp) -> Vec<(i64, Status)> {
     let rows = app.list(&loom::ports::ListFilter::default()).await.unwrap();
+    for row in rows.iter().filter(|row| row.status == Status::Parked) {
+        panic!("{} is parked: {:?}", row.id, report_of(app, &row.id).await);
+    }
     let of = |at: Timestamp| (at.as_micros() - from.as_micros()).div_euclid(60_000_000);
     rows.iter().filter_map(|row| Some((of(nominal(&row.id)?), row.status))).collect()
 }
@@ -83,7 +90,7 @@ async fn b65_a_run_longer_than_the_tick_fires_once_for_each_instant() {
     let (start, others) = (tenth(&app), program(&store, &world, flow(slow::DESCRIPTOR, EVERY_TEN)));
     app.work();
     // Another worker of another version joins in later, and a third one.
-    tokio::time::sleep(MINUTE * 62).await;
+    tokio::time::sleep(MINUTE * 58).await;
     assert_eq!(instants(&runs(&app, start).await), [10, 20, 30, 40, 50, 60]);
     assert!(world.all().values().all(|often| *often == 1), "{:?}", world.all());
     assert_eq!(world.all().len(), 6);
@@ -230,19 +237,18 @@ async fn a_schedule_lives_long() {
         let (store, world) = (Memory::new(), World::default());
         let limits = loom::Limits { history: 60, ..loom::Limits::default() };
         let registry = flow(slow::DESCRIPTOR, EVERY_TEN.overlap(overlap));
-        let builder = App::builder().store(store.clone()).registry(registry).provide(world.clone());
-        let app = builder.limits(limits).runtime_clock().build().unwrap();
+        let app = limited(&store, &world, registry, limits);
         settle(&app).await;
         let start = tenth(&app);
         app.work();
-        tokio::time::sleep(MINUTE * 60 * 12).await;
+        tokio::time::sleep(MINUTE * 730).await;
         let row = app.row(&id("schedule:slow")).await.unwrap();
         assert!(row.base > 60 && row.next - row.base <= 60 && row.status != Status::Parked, "{row:?}");
         let mut all = instants(&runs(&app, start).await);
         all.sort_unstable();
         let expected: Vec<i64> = match overlap {
-            Overlap::Allow | Overlap::Cancel => (1..=72).map(|n| n * 10).collect(),
-            Overlap::Skip => (0..24).map(|n| 10 + n * 30).collect(),
+            Overlap::Allow | Overlap::Cancel => (1..=73).map(|n| n * 10).collect(),
+            Overlap::Skip => (0..25).map(|n| 10 + n * 30).collect(),
             // One after the other, each 25 minutes: whichever waits.
             Overlap::Queue => all.clone(),
         };
@@ -250,7 +256,8 @@ async fn a_schedule_lives_long() {
         assert!(all.len() >= 24, "{overlap:?} {all:?}");
         assert!(world.all().values().all(|often| *often == 1), "{:?}", world.all());
         let running = app.schedule("slow").unwrap().show().await.unwrap().running;
-        assert!((1..=3).contains(&running.len()), "{overlap:?} {running:?}");
+        let least = usize::from(overlap != Overlap::Allow);
+        assert!((least..=3).contains(&running.len()), "{overlap:?} {running:?}");
     }
 }
 

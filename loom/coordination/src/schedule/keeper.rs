@@ -166,7 +166,7 @@ impl Desk {
     async fn keep_up(&mut self, at: Timestamp) {
         let (turn, seen, spec) = (self.turn, self.seen(), self.state.spec.clone());
         let now = self.ctx.now().max(at);
-        let mut due = self.ctx.decide("due", move || spec.due(seen, now)).key(turn).await;
+        let mut due = self.ctx.decide("catch-up", move || spec.due(seen, now)).key(turn).await;
         (self.due, self.state.seen) = (None, Some(now));
         let Some(latest) = due.pop() else { return };
         if self.state.spec.overlap == Overlap::Allow {
