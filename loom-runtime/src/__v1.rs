@@ -18,7 +18,7 @@ pub use crate::{
     context::Ctx,
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, Location, LoopBound, Node, PartDescriptor, ResourceDescriptor,
-        ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+        SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,
@@ -26,6 +26,8 @@ pub use crate::{
     policy::{NamedPolicy, Policy, PolicyDescriptor},
     projection::{Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome},
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
+    schedule::{CatchUp, Overlap, ScheduleDescriptor},
+    service::SERVICES_V1,
     skill::{Skill, SkillDescriptor},
     step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},
     tool::{Tool, ToolDescriptor},

@@ -10,7 +10,7 @@ use kernel::{
 };
 use schemars::Schema;
 
-use crate::{Ctx, PolicyDescriptor, step::StepEnv};
+use crate::{Ctx, PolicyDescriptor, ScheduleDescriptor, step::StepEnv};
 
 /// Makes the JSON Schema of a type: a function, since schemas are not constants.
 pub type SchemaFn = fn() -> Schema;
@@ -146,15 +146,6 @@ impl FlowDescriptor {
         }
         gates
     }
-}
-
-/// When a flow is to be started by itself. A description: a scheduler acts on it, and this crate has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScheduleDescriptor {
-    /// A cron expression of five fields, checked at compile time.
-    pub cron: &'static str,
-    /// The name of the zone in whose local time it is read, from the IANA database.
-    pub time_zone: &'static str,
 }
 
 /// A part of flows: a helper with a prefix of its own.

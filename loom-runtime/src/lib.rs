@@ -28,6 +28,8 @@ pub mod ports;
 mod projection;
 mod registry;
 mod replay_check;
+mod schedule;
+mod service;
 pub mod shape;
 mod skill;
 mod step;
@@ -45,13 +47,13 @@ pub use app::{
 pub use budget::{Ask, Asker, Grant, Negotiate};
 pub use chunk::{Chunk, Streamed};
 pub use context::{
-    Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, ExecuteError, FailFast, Failures,
-    NegotiateBudget, Parallel, PartRun, Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout,
-    Update, Uuid,
+    CallDynamic, Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, ExecuteError, FailFast,
+    Failures, NegotiateBudget, Parallel, PartRun, Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend,
+    Timeout, Update, Uuid,
 };
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
-    ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
@@ -70,6 +72,8 @@ pub use replay_check::{
     CheckedLogs, DivergedLog, FrozenLog, FrozenLogError, LogSource, LogSourceError, replay, replay_check,
     replay_check_all,
 };
+pub use schedule::{CatchUp, Overlap, ScheduleDescriptor};
+pub use service::Service;
 pub use skill::{Skill, SkillDescriptor};
 pub use step::{MissingResource, Res, Resources, Step, StepBody, StepCall, StepCx};
 pub use tool::{Tool, ToolDescriptor};

@@ -7,7 +7,7 @@ use linkme::distributed_slice;
 
 use crate::{
     Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, NamedPolicy,
-    PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Skill, SkillDescriptor, Step,
+    PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service, Skill, SkillDescriptor, Step,
     StepDescriptor, Tool, ToolDescriptor,
 };
 
@@ -62,6 +62,8 @@ pub struct Registry {
     agents: Table<AgentDescriptor>,
     projections: Table<ProjectionDescriptor>,
     policies: Table<PolicyDescriptor>,
+    /// Flows of rooms, which no user has written.
+    services: Table<FlowDescriptor>,
     clashes: Vec<RegistryError>,
 }
 
@@ -94,6 +96,16 @@ pub enum RegistryError {
         location: String,
         /// The resource's type.
         resource: &'static str,
+    },
+    /// A schedule cannot be kept. The macro writes none such.
+    #[error("the schedule of flow `{flow}` ({location}) cannot be kept: {reason}")]
+    Schedule {
+        /// The flow.
+        flow: &'static str,
+        /// Where it is written.
+        location: String,
+        /// What is wrong.
+        reason: String,
     },
     /// Something refers to what is not registered.
     #[error(
@@ -218,9 +230,21 @@ impl Registry {
         self.clashes.extend(clash);
     }
 
+    /// Adds the flows of services. Leaked: a program is put together once.
+    pub(crate) fn serve(&mut self, services: &[Service]) {
+        for service in services {
+            self.services.add(Box::leak(Box::new(service.flow)));
+        }
+    }
+
+    /// Every flow that this program can run, those of rooms included.
+    pub(crate) fn runnable(&self) -> impl Iterator<Item = &'static FlowDescriptor> {
+        self.flows.all().chain(self.services.all())
+    }
+
     /// The flow with this name.
     pub fn flow(&self, name: &str) -> Option<&'static FlowDescriptor> {
-        self.flows.get(name)
+        self.flows.get(name).or_else(|| self.services.get(name))
     }
 
     /// The step with this name.

@@ -3,6 +3,7 @@
 //!
 #![cfg_attr(feature = "cli", doc = include_str!("../../README.md"))]
 
+pub use coordination::*;
 #[doc = include_str!("../../loom-macros/docs/failure.md")]
 pub use loom_macros::Failure;
 #[doc = include_str!("../../loom-macros/docs/agent.md")]

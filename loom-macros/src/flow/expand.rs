@@ -218,7 +218,7 @@ fn schedule(flow: &Flow) -> Option<TokenStream> {
     let (runtime, cron) = (&flow.runtime, flow.schedule.as_ref()?);
     let zone = flow.time_zone.as_ref().map_or_else(|| "UTC".to_owned(), LitStr::value);
     Some(quote_spanned! {Span::mixed_site()=>
-        #runtime::ScheduleDescriptor { cron: #cron, time_zone: #zone }
+        #runtime::ScheduleDescriptor::new(#cron, #zone)
     })
 }
 

@@ -8,6 +8,7 @@ use crate::{
     Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
     clock::Clock,
     ports::Store,
+    service::SERVICES_V1,
     worker::{Engine, WorkerOptions},
 };
 
@@ -45,7 +46,7 @@ impl AppBuilder {
         self
     }
 
-    /// These items, and not the linked-in ones.
+    /// These items, and not the linked-in ones. What a linked room does for them, such as keeping their schedules, stays.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = Some(registry);
@@ -85,10 +86,17 @@ impl AppBuilder {
     ///
     /// # Errors
     /// Two items of one kind and name, a resource that nobody provides, an agent's tool or skill that is not
-    /// registered: all of it, with source lines.
+    /// registered, a schedule that cannot be kept: all of it, with source lines.
     pub fn build(self) -> Result<App, BuildError> {
-        let registry = self.registry.unwrap_or_else(Registry::linked);
-        let errors = registry.check(&self.resources);
+        let mut registry = self.registry.unwrap_or_else(Registry::linked);
+        let mut errors = registry.check(&self.resources);
+        let mut services = Vec::new();
+        for service in SERVICES_V1.iter().flat_map(|of| of(&registry)) {
+            match service {
+                Ok(service) => services.push(service),
+                Err(error) => errors.push(error),
+            }
+        }
         if !errors.is_empty() {
             return Err(BuildError { errors });
         }
@@ -103,10 +111,12 @@ impl AppBuilder {
             policies = registry.policies().count(),
             "registered"
         );
+        registry.serve(&services);
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
-        let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
+        let (parts, budgets) =
+            ((registry, services), self.budgets.unwrap_or_else(|| Arc::new(budget::everything)));
         let engine =
-            Engine::new(store, registry, self.resources, self.limits, self.options, self.clock, budgets);
+            Engine::new(store, parts, self.resources, self.limits, self.options, self.clock, budgets);
         Ok(App { engine })
     }
 }

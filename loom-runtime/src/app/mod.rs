@@ -17,7 +17,7 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
-use kernel::{Envelope, Event, ExecutionId, ParkReport, State, Status};
+use kernel::{Envelope, Event, ExecutionId, ParkReport, State, Status, Timestamp};
 
 pub use answer::{AnswerError, ControlError, GateAddress};
 pub(crate) use answer::{check, validator};
@@ -74,6 +74,11 @@ impl App {
     /// The name under which this program holds leases: another one with every start.
     pub fn worker(&self) -> &str {
         &self.engine.worker
+    }
+
+    /// The time, by this program's clock.
+    pub fn now(&self) -> Timestamp {
+        self.engine.clock.now()
     }
 
     /// Takes up whatever is due, from now on and in the background: abandoned executions, fired timers, answered

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Cancellation, ChildCall, Decide, Execute, NegotiateBudget, Parallel, PartRun, Receive, Run, Scope, Sleep,
-    Spawn, Suspend, Timeout, background::Background, execute::Inputs, place::Place,
+    CallDynamic, Cancellation, ChildCall, Decide, Execute, NegotiateBudget, Parallel, PartRun, Receive, Run,
+    Scope, Sleep, Spawn, Suspend, Timeout, background::Background, execute::Inputs, place::Place,
 };
 use crate::{
     Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, PartCall, Registry, Site,
@@ -119,6 +119,16 @@ impl Ctx {
         Spawn(Some(self.call(call)))
     }
 
+    /// Runs a registered flow that is chosen by its name as a child execution, with JSON as input. See
+    /// [`CallDynamic`].
+    pub fn call_dynamic(&self, name: &'static str, flow: impl Into<String>, input: Payload) -> CallDynamic {
+        let mut place = self.place();
+        if self.site.is_none() {
+            place.set_id(name);
+        }
+        CallDynamic::new(self.cx.clone(), place, self.limits, flow.into(), input)
+    }
+
     /// Runs branches at once. See [`Parallel`].
     ///
     /// ```ignore
@@ -175,10 +185,16 @@ impl Ctx {
                     format!("the input of the next run of `{own}` cannot be written as JSON: {reason}");
                 self.cx.raise(ParkReport::new(Fault::Unserializable, message));
             }
-            Ok(input) => match self.limits.check_record("the input of the next run", &input) {
-                Ok(()) => self.cx.continue_as_new(input),
-                Err(report) => self.cx.raise(report),
-            },
+            Ok(input) => return self.continue_dynamic(input).await,
+        }
+        std::future::pending().await
+    }
+
+    /// As [`Ctx::continue_as_new`], with JSON as input, for a flow that is registered under several names.
+    pub async fn continue_dynamic<T>(&self, input: Payload) -> T {
+        match self.limits.check_record("the input of the next run", &input) {
+            Ok(()) => self.cx.continue_as_new(input),
+            Err(report) => self.cx.raise(report),
         }
         std::future::pending().await
     }

@@ -2,6 +2,7 @@
 //! Nothing happens here: a call becomes a request to the machine when it is first polled.
 
 mod background;
+mod call_dynamic;
 mod cancelled;
 mod child;
 mod ctx;
@@ -18,6 +19,7 @@ mod suspend;
 mod timeout;
 
 pub(crate) use background::Root;
+pub use call_dynamic::CallDynamic;
 pub use cancelled::Cancellation;
 pub use child::{Child, ChildCall, Spawn};
 pub use ctx::{Ctx, Uuid};

@@ -67,7 +67,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     pub(crate) fn new(registry: &Registry) -> Self {
-        let codes = registry.flows().map(|flow| (flow.name, code::of(flow, registry))).collect();
+        let codes = registry.runnable().map(|flow| (flow.name, code::of(flow, registry))).collect();
         Self { registry: Arc::new(registry.clone()), codes: Arc::new(codes) }
     }
 

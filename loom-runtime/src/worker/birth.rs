@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use kernel::{
-    Digest, Envelope, Event, ExecutionId, Meta, Outcome, Parent, Payload, Post, Record, StartChild, Started,
-    Told,
+    Digest, Envelope, Event, ExecutionId, Message, Meta, Outcome, Parent, Payload, Post, Record, StartChild,
+    Started, Told,
 };
 
 use super::{driver::Origin, engine::Engine};
 use crate::{
+    Service,
     inbox_item::Item,
     ports::{Claimed, Created, ExecutionRow, GateChange, NewExecution, StoreError, TakeUp},
 };
@@ -199,23 +200,29 @@ impl Engine {
             return Ok(Begun::Runs);
         }
         let last = self.event(&child, row.next.saturating_sub(1)).await?;
-        Ok(last.and_then(|last| outcome(&last.event)).map_or(Begun::Runs, Begun::Ended))
+        Ok(last.and_then(|last| last.event.ends()).map_or(Begun::Runs, Begun::Ended))
     }
 
     async fn event(&self, execution: &ExecutionId, sequence: u64) -> Result<Option<Envelope>, StoreError> {
         let records = self.store.read(execution, sequence, 1).await?;
         Ok(records.first().and_then(|record| Envelope::decode(execution, record).ok()))
     }
-}
 
-/// What a last event says of an end.
-fn outcome(last: &Event) -> Option<Outcome> {
-    match last {
-        Event::ExecutionCompleted(e) => Some(Outcome::Completed(e.output.clone())),
-        Event::ExecutionFailed(e) => Some(Outcome::Failed(e.failure.clone())),
-        Event::ExecutionCancelled(e) => {
-            Some(Outcome::Cancelled { reason: e.reason.clone(), by: e.by.clone() })
+    /// Starts a service's execution, or tells it of this program.
+    pub(super) async fn see_to(self: &Arc<Self>, service: &Service) -> Result<(), StoreError> {
+        let wrong = |error: kernel::InvalidId| StoreError::Corrupt(error.to_string());
+        let id: ExecutionId = service.execution.parse().map_err(wrong)?;
+        let (flow, input) = (service.flow.name.to_owned(), service.input.clone());
+        let birth = Birth { id: id.clone(), flow, input, parent: None, place: Place::Elsewhere };
+        if self.create(birth).await?.is_none() {
+            return Ok(());
         }
-        _ => None,
+        let (topic, body) = service.told.clone();
+        let message = Message { topic: topic.into(), body, by: self.worker.clone(), reply_to: None };
+        match self.store.post(Item::Message(message).into_new(&id, None, self.clock.now())).await {
+            // Somebody has ended it: that holds.
+            Ok(_) | Err(StoreError::Terminal { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -23,7 +23,7 @@ use super::{
     wakes::Wakes,
 };
 use crate::{
-    Limits, Negotiate, Registry, Resources,
+    Limits, Negotiate, Registry, Resources, Service,
     clock::Clock,
     code,
     ports::{ClaimRequest, Store, StoreError, WorkerId},
@@ -60,6 +60,8 @@ pub(crate) struct Engine {
     pub(crate) options: WorkerOptions,
     pub(crate) clock: Clock,
     pub(crate) worker: WorkerId,
+    /// Executions of rooms that are to be there.
+    services: Vec<Service>,
     pub(crate) budgets: Arc<dyn Negotiate>,
     pub(crate) streams: Arc<Streams>,
     /// The flows with their fingerprints, to replay logs that wait for code.
@@ -79,7 +81,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        registry: Registry,
+        (registry, services): (Registry, Vec<Service>),
         resources: Resources,
         limits: Limits,
         options: WorkerOptions,
@@ -96,6 +98,7 @@ impl Engine {
             options,
             clock,
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
+            services,
             budgets,
             streams: Arc::default(),
             checker,
@@ -210,7 +213,7 @@ impl Engine {
             self.renew_and_tell().await?;
         }
         let now = self.clock.now();
-        let flows = Some(self.registry.flows().map(|flow| flow.name.to_owned()).collect());
+        let flows = Some(self.registry.runnable().map(|flow| flow.name.to_owned()).collect());
         let (worker, until) = (self.worker.clone(), now.plus(self.options.lease));
         let claimed = self.store.claim(&ClaimRequest { worker, now, until, limit, execution, flows }).await?;
         let count = claimed.len();
@@ -273,8 +276,19 @@ impl Engine {
     }
 
     async fn claim_loop(self: Arc<Self>) {
-        let mut parked = ParkedOnes::default();
+        let (mut parked, mut served) = (ParkedOnes::default(), 0);
         loop {
+            while let Some(service) = self.services.get(served) {
+                match self.see_to(service).await {
+                    Err(error @ StoreError::Unavailable(_)) => {
+                        tracing::warn!(%error, "services not seen to");
+                        break;
+                    }
+                    Err(error) => tracing::warn!(execution = service.execution, %error, "not seen to"),
+                    Ok(()) => {}
+                }
+                served += 1;
+            }
             parked.look(&self).await;
             let room = self.options.running.saturating_sub(self.locals.len()).min(256);
             let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };

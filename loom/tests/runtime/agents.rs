@@ -145,7 +145,7 @@ fn a_tool_tells_models_of_each_argument() {
 
 #[test]
 fn a_schedule_is_kept_as_it_is_written() {
-    let of = |cron, time_zone| Some(ScheduleDescriptor { cron, time_zone });
+    let of = |cron, time_zone| Some(ScheduleDescriptor::new(cron, time_zone));
     assert_eq!(morning::DESCRIPTOR.schedule, of("0 9 * * MON-FRI", "Europe/Zurich"));
     assert_eq!(often::DESCRIPTOR.schedule, of("*/5 * * * *", "UTC"));
     assert_eq!(support::DESCRIPTOR.schedule, None);

@@ -26,6 +26,7 @@ mod promotions;
 mod replays;
 mod retries;
 mod runs;
+mod schedules;
 mod shutdowns;
 mod simulations;
 mod sizes;

@@ -53,10 +53,47 @@ async fn until_an_instant(ctx: Ctx, micros: i64) -> loom::Result<i64> {
     Ok(ctx.now().as_micros())
 }
 
+/// A hundred timers at one instant.
+#[flow]
+async fn a_hundred(ctx: Ctx, micros: i64) -> loom::Result<usize> {
+    let at = Timestamp::from_micros(micros);
+    let timers = (0..100).map(|n| ctx.sleep_until(at).key(n));
+    Ok(join_all(timers).await.len())
+}
+
+/// Two timers of one instant: the first one's firing gives up the other.
+#[flow]
+async fn racing_timers(ctx: Ctx, micros: i64) -> loom::Result<String> {
+    let at = Timestamp::from_micros(micros);
+    loom::select! {
+        () = ctx.sleep_until(at).id("one") => Ok("one".into()),
+        () = ctx.sleep_until(at).id("other") => Ok("other".into()),
+    }
+}
+
+#[step]
+async fn at_once(world: Res<World>) -> loom::Result<u32> {
+    world.hit("at once");
+    Ok(7)
+}
+
+/// Something that is done soon, against three things that take hours.
+#[flow]
+async fn racing_waits(ctx: Ctx) -> loom::Result<u32> {
+    loom::select! {
+        () = ctx.sleep(hours(4)) => Ok(0),
+        answer = ctx.suspend::<u32>("somebody").timeout(hours(4)) => Ok(answer?),
+        message = ctx.receive::<u32>("anything") => Ok(message),
+        done = ctx.run(at_once()) => done,
+    }
+}
+
 fn all() -> loom::Registry {
     registry!(
-        flows: [measuring, napping, backing_off, working, until_an_instant],
-        steps: [unlucky, busy]
+        flows: [
+            measuring, napping, backing_off, working, until_an_instant, a_hundred, racing_timers, racing_waits
+        ],
+        steps: [unlucky, busy, at_once]
     )
 }
 
@@ -154,6 +191,128 @@ async fn timers_fire_when_they_are_due_and_not_before() {
         // On this clock nothing else takes time.
         assert!(took >= millis(wait) && took <= millis(wait + 5), "{wait} ms took {took:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_timers_of_one_instant_all_fire_at_it_or_late() {
+    for down in [false, true] {
+        let (store, world) = (Memory::new(), World::default());
+        let mut app = app(&store, &world);
+        let at = app.now().plus(HOUR);
+        let handle = app.start(a_hundred(at.as_micros())).id("run").await.unwrap();
+        let mut alone = Vec::new();
+        for _ in 0..100 {
+            alone.push(app.start(until_an_instant(at.as_micros())).await.unwrap().id().clone());
+        }
+        handle.until(&[Status::Suspended]).await.unwrap();
+        if down {
+            app.shutdown(Duration::ZERO).await;
+            tokio::time::sleep(HOUR * 3).await;
+            app = self::app(&store, &world);
+            app.work();
+        }
+        let handle = app.handle::<a_hundred>(handle.id());
+        assert_eq!(handle.result().await.unwrap(), 100);
+        let events = log(&app, handle.id()).await;
+        let set = events.iter().filter(|e| matches!(&e.event, Event::TimerSet(timer) if timer.fire_at == at));
+        let fired = events.iter().filter(|e| matches!(e.event, Event::TimerFired(_)) && e.at >= at);
+        assert_eq!((set.count(), fired.count()), (100, 100), "down: {down}");
+        for id in alone {
+            let fired = app.handle::<until_an_instant>(&id).result().await.unwrap();
+            assert!(fired >= at.as_micros(), "{id}");
+        }
+    }
+}
+
+/// B60: what a duration has beyond microseconds is cut off before it is recorded.
+#[tokio::test(start_paused = true)]
+async fn b60_a_timer_is_set_and_fires_in_whole_microseconds() {
+    let (store, world) = (Memory::new(), World::default());
+    let app = app(&store, &world);
+    let at = app.now().plus(Duration::from_nanos(1_234_567_999));
+    let handle = app.start(until_an_instant(at.as_micros())).await.unwrap();
+    assert!(handle.result().await.unwrap() >= at.as_micros());
+    let told = told(&app, handle.id()).await;
+    assert_eq!((count(&told, "TIMER_SET"), count(&told, "TIMER_FIRED")), (1, 1), "{told:?}");
+    let events = log(&app, handle.id()).await;
+    assert!(events.iter().any(|e| matches!(&e.event, Event::TimerSet(timer) if timer.fire_at == at)));
+}
+
+const ENDS: [&str; 3] = ["EXECUTION_COMPLETED", "EXECUTION_FAILED", "EXECUTION_CANCELLED"];
+
+/// B62: whichever comes first is recorded, once; what comes second changes nothing.
+#[tokio::test(start_paused = true)]
+async fn b62_a_cancel_at_the_instant_at_which_a_timer_is_due() {
+    let (mut cancelled, mut completed) = (0, 0);
+    // Around the instant, and with nobody at work until both are due: in either order of posting and waking.
+    for (early, down) in (0..=3_u64).map(|early| (early, false)).chain([(0, true), (1, true)]) {
+        let (store, world) = (Memory::new(), World::default());
+        let mut app = app(&store, &world);
+        let at = app.now().plus(HOUR);
+        let handle = app.start(until_an_instant(at.as_micros())).id("run").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        if down {
+            app.shutdown(Duration::ZERO).await;
+            app = self::app(&store, &world);
+        }
+        // One millisecond is what the runtime's timers tell apart.
+        tokio::time::sleep(at.since(app.now()) + millis(1) - millis(early)).await;
+        let first = app.cancel(handle.id(), "enough", "ada").await;
+        app.work();
+        let status = app.until(handle.id(), &[]).await.unwrap();
+        let told = told(&app, handle.id()).await;
+        assert_eq!(ENDS.iter().map(|end| count(&told, end)).sum::<usize>(), 1, "{told:?}");
+        let fired = count(&told, "TIMER_FIRED");
+        match status {
+            Status::Completed => assert_eq!(fired, 1, "{told:?}"),
+            Status::Cancelled => assert!(first.is_ok(), "{first:?} {told:?}"),
+            other => panic!("{other} {told:?}"),
+        }
+        cancelled += usize::from(status == Status::Cancelled);
+        completed += usize::from(status == Status::Completed);
+        // Once more, either way: nothing happens.
+        let again = app.cancel(handle.id(), "enough", "ada").await;
+        assert_eq!(again.is_ok(), status == Status::Cancelled);
+        tokio::time::sleep(HOUR).await;
+        assert_eq!(self::told(&app, handle.id()).await, told);
+        loom::replay_check(&all(), &log(&app, handle.id()).await).unwrap();
+    }
+    assert!(cancelled > 0 && completed > 0, "both orders were seen: {cancelled} and {completed}");
+}
+
+/// B62: a timer that is given up at its instant does not fire as well.
+#[tokio::test(start_paused = true)]
+async fn b62_of_two_timers_of_one_instant_one_fires() {
+    let (store, world) = (Memory::new(), World::default());
+    let app = app(&store, &world);
+    let at = app.now().plus(HOUR);
+    let handle = app.start(racing_timers(at.as_micros())).id("run").await.unwrap();
+    assert_eq!(handle.result().await.unwrap(), "one");
+    let told = told(&app, handle.id()).await;
+    assert_eq!(count(&told, "TIMER_FIRED"), 1, "{told:?}");
+    assert_eq!(count(&told, "STEP_ABANDONED other"), 1, "{told:?}");
+    loom::replay_check(&all(), &log(&app, handle.id()).await).unwrap();
+}
+
+/// B63: the end does not wait for what lost, and the log says that it is over.
+#[tokio::test(start_paused = true)]
+async fn b63_the_losing_waits_of_a_race_are_closed_at_the_return() {
+    let (store, world) = (Memory::new(), World::default());
+    let app = app(&store, &world);
+    let start = app.now();
+    let handle = app.start(racing_waits()).id("run").await.unwrap();
+    assert_eq!(handle.result().await.unwrap(), 7);
+    assert!(app.now().since(start) < Duration::from_secs(60), "on this clock nothing else takes time");
+    let row = app.row(handle.id()).await.unwrap();
+    assert_eq!((row.status, row.wake_at), (Status::Completed, None));
+    let told = told(&app, handle.id()).await;
+    assert_eq!(count(&told, "STEP_ABANDONED"), 3, "{told:?}");
+    assert!(told.last().unwrap().starts_with("EXECUTION_COMPLETED"), "{told:?}");
+    assert!(app.gates(None).await.unwrap().is_empty(), "nobody is asked any more");
+    let state = handle.state().await.unwrap();
+    assert!(state.frames.values().all(|frame| frame.status != loom::kernel::FrameStatus::Open));
+    tokio::time::sleep(HOUR * 5).await;
+    assert_eq!(self::told(&app, handle.id()).await, told);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,89 @@
+//! The future of a child execution whose flow is chosen at run time, by its name.
+//! Not checked against the flow's schema: a child that cannot read its input parks, and says so.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use kernel::{
+    Cancelled, EffectError, ExecutionId, OnClose, Payload,
+    machine::{Cx, Op, Settled},
+};
+
+use super::{
+    ctx::Stage,
+    place::{Place, placed},
+};
+use crate::{Error, Failure, Limits};
+
+/// `ctx.call_dynamic("id", "flow", input)`: a future of what a child execution of the registered flow `flow` returns,
+/// as JSON. It starts at the first poll. Dropping it cancels the child, unless [`CallDynamic::on_close`] says otherwise.
+///
+/// A flow that is not registered, and an id that is taken, are [`EffectError::NotStarted`].
+#[must_use = "a child is not started until it is awaited"]
+pub struct CallDynamic {
+    cx: Cx,
+    place: Place,
+    limits: Limits,
+    flow: String,
+    child: Option<String>,
+    on_close: OnClose,
+    stage: Stage<Payload>,
+}
+
+placed!(CallDynamic);
+
+impl CallDynamic {
+    pub(super) fn new(cx: Cx, place: Place, limits: Limits, flow: String, input: Payload) -> Self {
+        let (child, on_close) = (None, OnClose::default());
+        Self { cx, place, limits, flow, child, on_close, stage: Stage::Inert(input) }
+    }
+
+    /// The child's execution id, in place of the one that is derived from this execution's and the call's.
+    ///
+    /// With an id of its own and the same frame, a later run of this execution finds the child of an earlier one again.
+    pub fn execution(mut self, id: impl Into<String>) -> Self {
+        self.child = Some(id.into());
+        self
+    }
+
+    /// What becomes of the child when this execution ends, or drops the call: cancelled unless set.
+    pub fn on_close(mut self, policy: OnClose) -> Self {
+        self.on_close = policy;
+        self
+    }
+}
+
+impl Future for CallDynamic {
+    type Output = Result<Payload, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { cx, place, limits, flow, child, on_close, stage } = &mut *self;
+        let settled = stage.poll(context, |input| {
+            let mut refuse = limits.refuse_input(flow, &input);
+            let child = child.take().and_then(|id| match id.parse::<ExecutionId>() {
+                Ok(child) => Some(child),
+                Err(invalid) => {
+                    let reason = invalid.to_string();
+                    refuse.get_or_insert(EffectError::NotStarted { child: id, reason });
+                    None
+                }
+            });
+            let (flow, on_close) = (flow.clone(), *on_close);
+            place.call(cx, "a child", Op::Child { flow, input, child, on_close, refuse })
+        });
+        match settled {
+            Poll::Ready(Settled::Completed(output)) => Poll::Ready(Ok(output)),
+            Poll::Ready(Settled::Failed(failed)) => Poll::Ready(Err(match failed.engine {
+                Some(engine) => Error::from_engine(engine),
+                None => Error::msg(failed.message),
+            })),
+            Poll::Ready(Settled::Cancelled(Cancelled { .. })) => {
+                Poll::Ready(Err(Error::from_engine(EffectError::Cancelled)))
+            }
+            Poll::Ready(_) | Poll::Pending => Poll::Pending,
+        }
+    }
+}

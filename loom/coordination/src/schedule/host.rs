@@ -1,0 +1,238 @@
+//! Schedules as a program sees them from outside: what is due, and ways to pause, trigger and backfill.
+//! Not their keeping: whatever is asked for here waits in the inbox of the schedule's execution until a worker takes it.
+
+use std::{future::Future, ops::Range};
+
+use loom_runtime::{
+    App, ExecutionId, ScheduleDescriptor, SendError, Status, Timestamp,
+    kernel::{Event, FrameId, InvalidId},
+    ports::StoreError,
+};
+
+use super::{
+    control::{Control, TOPIC},
+    run_id,
+    spec::{MOST, Spec},
+    state::{State, unreadable},
+};
+
+/// The schedules of a program: brings `app.schedules()` and `app.schedule("flow")`.
+///
+/// ```no_run
+/// # async fn main_(app: loom_runtime::App) -> loom_runtime::Result<()> {
+/// use coordination::Schedules as _;
+/// for schedule in app.schedules().await? {
+///     println!("{} {:?}", schedule.flow, schedule.next.first());
+/// }
+/// app.schedule("report")?.pause("ada").await?;
+/// # Ok(()) }
+/// ```
+pub trait Schedules {
+    /// The schedules of this program's flows, in order of their names.
+    ///
+    /// # Errors
+    /// The store fails.
+    fn schedules(&self) -> impl Future<Output = Result<Vec<Schedule>, StoreError>> + Send;
+
+    /// The schedule of a flow.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Unknown`].
+    fn schedule(&self, flow: &str) -> Result<ScheduleHandle, ScheduleError>;
+}
+
+/// A schedule, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// The flow that it starts.
+    pub flow: &'static str,
+    /// What the program says of it.
+    pub descriptor: ScheduleDescriptor,
+    /// The execution that keeps it.
+    pub execution: ExecutionId,
+    /// Where that stands; `None` before a worker has seen to it. One that has ended was cancelled, and starts nothing
+    /// any more.
+    pub status: Option<Status>,
+    /// By whom it was paused.
+    pub paused: Option<String>,
+    /// The executions that it has started and that go on. With [`Overlap::Allow`](loom_runtime::Overlap::Allow), those
+    /// that began long ago are not listed.
+    pub running: Vec<ExecutionId>,
+    /// The next instants, as far as they are known to come: none when it is paused or has ended.
+    pub next: Instants,
+}
+
+/// Instants in order.
+pub type Instants = Vec<Timestamp>;
+
+/// How many instants a list shows.
+const SHOWN: usize = 5;
+
+/// Why a schedule was not told. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// This program has no such schedule.
+    #[error("flow `{flow}` has no schedule in this program; scheduled are: {known}")]
+    Unknown {
+        /// The flow asked for.
+        flow: String,
+        /// Those that have one.
+        known: String,
+    },
+    /// The range holds too many instants.
+    #[error(
+        "the schedule of `{flow}` is due more than {MOST} times in this range: backfill it in several pieces"
+    )]
+    TooMany {
+        /// The flow.
+        flow: String,
+    },
+    /// The flow's name is too long for an execution's id.
+    #[error(transparent)]
+    InvalidId(#[from] InvalidId),
+    /// The store refused (somebody has cancelled the schedule) or failed.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+/// One schedule. What it is told holds from the moment at which a worker takes it from the inbox: in order, and after
+/// instants that are due already.
+#[derive(Clone)]
+pub struct ScheduleHandle {
+    app: App,
+    flow: &'static str,
+    descriptor: ScheduleDescriptor,
+    execution: ExecutionId,
+}
+
+impl Schedules for App {
+    async fn schedules(&self) -> Result<Vec<Schedule>, StoreError> {
+        let mut all = Vec::new();
+        for flow in self.registry().flows().filter(|flow| flow.schedule.is_some()) {
+            let handle = self.schedule(flow.name).map_err(unreadable)?;
+            all.push(handle.show().await?);
+        }
+        Ok(all)
+    }
+
+    fn schedule(&self, flow: &str) -> Result<ScheduleHandle, ScheduleError> {
+        let scheduled = self.registry().flow(flow).and_then(|flow| Some((flow.name, flow.schedule?)));
+        let Some((flow, descriptor)) = scheduled else {
+            let known = self.registry().flows().filter(|flow| flow.schedule.is_some());
+            let known: Vec<_> = known.map(|flow| flow.name).collect();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            return Err(ScheduleError::Unknown { flow: flow.into(), known });
+        };
+        let execution = run_id::of_keeper(flow).parse()?;
+        Ok(ScheduleHandle { app: self.clone(), flow, descriptor, execution })
+    }
+}
+
+impl ScheduleHandle {
+    /// Starts nothing from now on, until it is resumed. Runs that go on do so, and what was asked for by
+    /// [`ScheduleHandle::trigger`] and [`ScheduleHandle::backfill`] is started.
+    ///
+    /// # Errors
+    /// See [`ScheduleError`].
+    pub async fn pause(&self, by: &str) -> Result<(), ScheduleError> {
+        self.tell(Control::Pause { by: by.into() }).await
+    }
+
+    /// Goes on with the next instant. Those that passed while it was paused are not made up for; `backfill` does that.
+    ///
+    /// # Errors
+    /// See [`ScheduleError`].
+    pub async fn resume(&self, by: &str) -> Result<(), ScheduleError> {
+        self.tell(Control::Resume { by: by.into() }).await
+    }
+
+    /// Starts a run now, whatever else goes on; answers its id. Its nominal instant is the time.
+    ///
+    /// # Errors
+    /// See [`ScheduleError`].
+    pub async fn trigger(&self) -> Result<ExecutionId, ScheduleError> {
+        let at = self.app.now();
+        let run = run_id::of_run(self.flow, at).parse()?;
+        self.tell(Control::Trigger { at }).await?;
+        Ok(run)
+    }
+
+    /// Starts a run for each instant of a range (its start included, its end not) that has none yet, oldest first;
+    /// answers their ids. One after another, beside the schedule's own runs; all at once if those may overlap.
+    ///
+    /// # Errors
+    /// See [`ScheduleError`]; a range holds at most 1,000 instants.
+    pub async fn backfill(&self, range: Range<Timestamp>) -> Result<Vec<ExecutionId>, ScheduleError> {
+        let before = Timestamp::from_micros(range.start.as_micros().saturating_sub(1));
+        let mut instants = Spec::from(self.descriptor).some_after(before, MOST + 1);
+        instants.retain(|at| *at < range.end);
+        if instants.len() > MOST {
+            return Err(ScheduleError::TooMany { flow: self.flow.into() });
+        }
+        let runs = instants.iter().map(|at| run_id::of_run(self.flow, *at).parse());
+        let runs = runs.collect::<Result<_, _>>()?;
+        self.tell(Control::Backfill { instants }).await?;
+        Ok(runs)
+    }
+
+    /// The schedule, as it stands.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn show(&self) -> Result<Schedule, StoreError> {
+        let Self { app, flow, descriptor, execution } = self;
+        let row = match app.row(execution).await {
+            Ok(row) => Some(row),
+            Err(StoreError::Unknown(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let mut schedule = Schedule {
+            flow,
+            descriptor: *descriptor,
+            execution: execution.clone(),
+            status: row.as_ref().map(|row| row.status),
+            paused: None,
+            running: Vec::new(),
+            next: Vec::new(),
+        };
+        if let Some(row) = row {
+            (schedule.paused, schedule.running) = self.so_far(row.base).await?;
+        }
+        let is_over = schedule.status.is_some_and(Status::is_terminal);
+        if !is_over && schedule.paused.is_none() {
+            schedule.next = Spec::from(*descriptor).some_after(app.now(), SHOWN);
+        }
+        Ok(schedule)
+    }
+
+    /// By whom it is paused and what goes on, by the log of the keeper's run that begins at `base`.
+    async fn so_far(&self, base: u64) -> Result<(Option<String>, Vec<ExecutionId>), StoreError> {
+        let log = self.app.log(&self.execution, base, usize::MAX >> 1).await?;
+        let (mut state, mut running) = (None, Vec::<(FrameId, ExecutionId)>::new());
+        for envelope in log {
+            match envelope.event {
+                Event::ExecutionStarted(e) => state = Some(e.input.decode::<State>().map_err(unreadable)?),
+                Event::ContinuedAsNew(e) => state = Some(e.input.decode::<State>().map_err(unreadable)?),
+                Event::MessageReceived(e) if e.message.topic == TOPIC => {
+                    let control = e.message.body.decode::<Control>().map_err(unreadable)?;
+                    if let Some(state) = &mut state {
+                        state.heed(control, envelope.at);
+                    }
+                }
+                Event::ChildStarted(e) => running.push((e.frame, e.child)),
+                Event::ChildSettled(e) => running.retain(|(frame, _)| *frame != e.frame),
+                Event::StepFailed(e) => running.retain(|(frame, _)| *frame != e.frame),
+                Event::StepAbandoned(e) => running.retain(|(frame, _)| *frame != e.frame),
+                _ => {}
+            }
+        }
+        let running = running.into_iter().map(|(_, run)| run).collect();
+        Ok((state.and_then(|state| state.paused), running))
+    }
+
+    async fn tell(&self, control: Control) -> Result<(), ScheduleError> {
+        // Before any worker has seen to the schedule, it waits.
+        Ok(self.app.send(&self.execution, TOPIC, &control).early().await?)
+    }
+}
