@@ -86,7 +86,9 @@ impl Item {
             }
             Told::Message(message) => Self::Message(message),
         };
-        item.into_new(&post.to, Some(post.key), at)
+        let mut item = item.into_new(&post.to, Some(post.key), at);
+        item.early = post.early;
+        item
     }
 
     /// What the item is to an execution with this parent: a cancel that is meant for a child of somebody else, who has

@@ -238,6 +238,8 @@ pub struct Post {
     pub key: String,
     /// What it is told.
     pub told: Told,
+    /// Whether the other may not exist yet: then it is told when it begins.
+    pub early: bool,
 }
 
 /// The content of a [`Post`].

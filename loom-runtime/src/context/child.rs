@@ -34,6 +34,8 @@ pub struct ChildCall<F: Flow> {
     place: Place,
     limits: Limits,
     options: Options,
+    /// The child's id, once it is asked for.
+    id: Option<ExecutionId>,
     stage: Stage<Result<Payload, InvalidPayload>>,
     flow: PhantomData<fn() -> F>,
 }
@@ -56,7 +58,7 @@ impl<F: Flow> ChildCall<F> {
         input: &F::Input,
     ) -> Self {
         let (options, stage) = (Options::default(), Stage::Inert(Payload::encode(input)));
-        Self { cx, background, place, limits, options, stage, flow: PhantomData }
+        Self { cx, background, place, limits, options, id: None, stage, flow: PhantomData }
     }
 
     /// The child's execution id, in place of the one that is derived from this execution's and the call's.
@@ -72,7 +74,7 @@ impl<F: Flow> ChildCall<F> {
     }
 
     fn begin(&mut self, context: &mut Context<'_>) -> Poll<Settled> {
-        let Self { cx, place, limits, options, stage, .. } = self;
+        let Self { cx, place, limits, options, id, stage, .. } = self;
         let flow = F::DESCRIPTOR.name;
         stage.poll(context, |input| {
             let input = match input {
@@ -94,6 +96,7 @@ impl<F: Flow> ChildCall<F> {
                     None
                 }
             });
+            *id = child.clone().or_else(|| place.frame().map(|frame| cx.child(&frame)));
             let on_close = options.on_close;
             place.call(cx, flow, Op::Child { flow: flow.into(), input, child, on_close, refuse })
         })
@@ -174,18 +177,26 @@ impl<F: Flow> Future for Spawn<F> {
             Poll::Ready(settled) => Some(settled),
             Poll::Pending => None,
         };
-        Poll::Ready(Child { call: Some(call), settled })
+        // Without an identity there is no child, and the execution parks.
+        let Some(id) = call.id.clone() else { return Poll::Pending };
+        Poll::Ready(Child { id, call: Some(call), settled })
     }
 }
 
 /// A child that was spawned: a future of what it returns. Dropping the handle leaves the child alone; it ends with
 /// this execution, as its [`OnClose`] says.
 pub struct Child<F: Flow> {
+    id: ExecutionId,
     call: Option<ChildCall<F>>,
     settled: Option<Settled>,
 }
 
 impl<F: Flow> Child<F> {
+    /// The child's execution id: to send it messages, say.
+    pub fn id(&self) -> &ExecutionId {
+        &self.id
+    }
+
     /// Stops waiting for the child, and cancels it unless its [`OnClose`] says otherwise.
     pub fn cancel(mut self) {
         drop(self.call.take());

@@ -165,7 +165,7 @@ impl Engine {
         };
         let told = Told::Settled { frame: by.frame.clone(), child: child.clone(), outcome };
         let key = format!("settled:{child}:{}", by.frame);
-        let post = Post { to: by.execution.clone(), key, told };
+        let post = Post { to: by.execution.clone(), key, told, early: false };
         match self.store.post(Item::posted(post, now)).await {
             Ok(_) => self.arrived(&by.execution),
             Err(StoreError::Terminal { .. }) => {} // nobody waits any more

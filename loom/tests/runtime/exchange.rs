@@ -87,8 +87,27 @@ async fn tidy(ctx: Ctx) -> loom::Result<u32> {
     }
 }
 
+/// Takes two numbers that its parent sends before it can exist.
+#[flow]
+async fn taker(ctx: Ctx) -> loom::Result<u32> {
+    let mut sum = 0;
+    for _ in 0..2 {
+        sum += ctx.receive::<u32>("numbers").await;
+    }
+    Ok(sum)
+}
+
+#[flow]
+async fn teller(ctx: Ctx) -> loom::Result<u32> {
+    let child = ctx.spawn(taker()).await;
+    for n in 1..=2_u32 {
+        ctx.send(child.id(), "numbers", &n);
+    }
+    child.await
+}
+
 fn all() -> loom::Registry {
-    registry!(flows: [adder, account, child, parent, spawner, tidy], steps: [note])
+    registry!(flows: [taker, teller, adder, account, child, parent, spawner, tidy], steps: [note])
 }
 
 on_both! {
@@ -125,6 +144,13 @@ on_both! {
         app.send(&to, "numbers", &0).early().await.unwrap();
         let handle = app.start(adder(1)).id("later").await.unwrap();
         assert_eq!(handle.result().await.unwrap(), 8);
+    }
+
+    /// A child may be told something in the very pass that asks for it.
+    async fn a_child_hears_what_it_was_told_before_it_was(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(teller()).id("teller").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 3);
     }
 
     async fn updates_are_answered_or_refused(rig: Rig) {

@@ -196,6 +196,8 @@ pub(super) struct Inner {
     is_new: bool,
     /// What the log holds of this pass, by frame and whether it was dropped: before that, it has been everywhere.
     ahead: BTreeSet<(FrameId, bool)>,
+    /// Which run this is.
+    pub(super) run: u64,
     /// How many events the run had before this pass.
     pub(super) events: u64,
     /// How often each synchronous call site was passed.
@@ -374,6 +376,11 @@ impl Cx {
     /// The request to stop, if there was one by now.
     pub fn cancelled(&self) -> Option<Cancelled> {
         self.shared.lock().cancel.clone()
+    }
+
+    /// The id of the child that a frame of this run starts, unless its call names another.
+    pub fn child(&self, frame: &FrameId) -> ExecutionId {
+        self.shared.execution.child(self.shared.lock().run, frame)
     }
 
     /// How many events the run had when the flow was last told something: the same on every replay.

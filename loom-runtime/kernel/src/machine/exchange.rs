@@ -76,6 +76,7 @@ fn news_of_end(state: &State, me: &ExecutionId, closing: &Event) -> Option<Vec<P
         to: execution.clone(),
         key: format!("settled:{me}:{frame}"),
         told: Told::Settled { frame: frame.clone(), child: me.clone(), outcome: outcome.clone() },
+        early: false,
     });
     Some(told.collect())
 }
@@ -86,7 +87,7 @@ fn parting(state: &State, me: &ExecutionId, frame: &FrameId) -> Option<Post> {
     let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
     let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
     let (key, frame) = (format!("cancel:{me}:{frame}"), frame.clone());
-    Some(Post { to: child.clone(), key, told: Told::Cancel { frame, reason, by } })
+    Some(Post { to: child.clone(), key, told: Told::Cancel { frame, reason, by }, early: false })
 }
 
 impl Machine {
@@ -170,9 +171,16 @@ impl Machine {
         let message =
             Message { topic: topic.clone(), body: body.clone(), by: me.to_string(), reply_to: None };
         let key = format!("sent:{me}@{}:{frame}", self.state().base);
+        // A child that was asked for is created after this very append, at the earliest.
+        let early = self.children.iter().any(|(_, child)| self.is_child(child, &to));
         self.commit(Event::MessageSent(MessageSent { frame, to: to.clone(), topic, body }))?;
-        self.journal.post(Post { to, key, told: Told::Message(message) });
+        self.journal.post(Post { to, key, told: Told::Message(message), early });
         Ok(())
+    }
+
+    fn is_child(&self, frame: &FrameId, id: &ExecutionId) -> bool {
+        let known = self.state().frames.get(frame);
+        known.is_some_and(|f| matches!(&f.kind, FrameKind::Child { child, .. } if child == id))
     }
 
     pub(super) fn reply(&mut self, frame: FrameId, reply_to: String, reply: Reply) -> Result<(), ParkReport> {

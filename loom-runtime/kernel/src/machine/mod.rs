@@ -633,7 +633,11 @@ impl Machine {
         self.tear_down();
         self.cx = Cx::new(self.config.execution.clone(), self.config.alarm.clone());
         self.waker = Waker::from(self.cx.shared.waker.clone());
-        self.cx.shared.lock().seed = Some(seed);
+        let run = self.state().run;
+        {
+            let mut inner = self.cx.shared.lock();
+            (inner.seed, inner.run) = (Some(seed), run);
+        }
         self.flow = Some((self.spawn)(self.cx.clone(), input));
     }
 
