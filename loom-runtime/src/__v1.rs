@@ -16,8 +16,8 @@ pub use crate::{
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
-        Arm, Bound, FlowDescriptor, GateDescriptor, Location, Node, PartDescriptor, ResourceDescriptor,
-        ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+        Arm, Bound, FlowDescriptor, GateDescriptor, InputVersions, Location, Node, PartDescriptor,
+        ResourceDescriptor, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,

@@ -16,6 +16,7 @@ mod descriptor;
 mod domain_event;
 mod failure;
 mod flow;
+mod flow_input;
 mod inbox_item;
 mod limits;
 mod memory;
@@ -41,8 +42,8 @@ pub use context::{
     Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,
-    ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    Arm, Bound, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, Node, PartDescriptor,
+    PartFn, ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};

@@ -4,14 +4,14 @@
 use darling::FromMeta;
 use darling::util::Flag;
 use proc_macro2::TokenStream;
-use syn::{LitStr, Path};
+use syn::{LitInt, LitStr, Path};
 
 use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
+use crate::upcasts::Upcasts;
 
-const KEYS: &str =
-    "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `name` and `crate`";
+const KEYS: &str = "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `version`, `upcast(1 => from_v1, ..)`, `name` and `crate`";
 
 /// `#[flow(..)]`.
 #[derive(Default, FromMeta)]
@@ -27,6 +27,9 @@ pub(crate) struct FlowArgs {
     pub(crate) schedule: Option<LitStr>,
     /// In whose local time that is read.
     pub(crate) time_zone: Option<LitStr>,
+    /// The version of its input's shape.
+    pub(crate) version: Option<LitInt>,
+    pub(crate) upcast: Option<Upcasts>,
     /// The name in logs, when it is not the function's.
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]

@@ -22,6 +22,7 @@ mod starts;
 mod stores;
 mod streams;
 mod timers;
+mod upcasts;
 mod verdicts;
 mod versions;
 mod wiring;

@@ -43,6 +43,7 @@ impl Made {
         made.event(Event::ExecutionStarted(Started {
             flow: flow.into(),
             input,
+            input_version: 1,
             code,
             seed: Digest::of(b"seed"),
             parent: None,
@@ -243,6 +244,7 @@ pub(crate) async fn busy_order(store: &Memory) {
         .event(Event::ExecutionMigrated(Migrated {
             from: Fingerprints { body: 0xa, structure: 0xb },
             to: Fingerprints { body: 0xc, structure: 0xb },
+            input: None,
         }))
         .timer("nap", second)
         .event(Event::TimerFired(Fired { frame: frame("nap") }))
