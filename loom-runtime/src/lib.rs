@@ -20,6 +20,7 @@ mod diff;
 mod domain_event;
 mod failure;
 mod flow;
+mod flow_input;
 mod inbox_item;
 mod limits;
 mod memory;
@@ -50,8 +51,8 @@ pub use context::{
     Update, Uuid,
 };
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
-    ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, Node, PartDescriptor,
+    PartFn, ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

@@ -34,6 +34,7 @@ mod stores;
 mod streams;
 mod syscalls;
 mod timers;
+mod upcasts;
 mod verdicts;
 mod versions;
 mod wiring;
