@@ -30,6 +30,7 @@ mod surface;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod upcasts;
 
 use proc_macro::TokenStream;
 

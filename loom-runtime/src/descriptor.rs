@@ -109,6 +109,8 @@ pub struct FlowDescriptor {
     pub output: SchemaFn,
     /// Of its error.
     pub error: SchemaFn,
+    /// The versions of its input.
+    pub versions: InputVersions,
     /// The gates in its body.
     pub gates: &'static [GateDescriptor],
     /// The effect classes that it may reach; `None` when it declares no ceiling.
@@ -125,6 +127,22 @@ pub struct FlowDescriptor {
     pub fingerprint: u64,
     /// Its body.
     pub run: RunFlow,
+}
+
+/// Which versions of its input a flow reads. Logs say which they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputVersions {
+    /// The version of the shape that this program writes.
+    pub current: u32,
+    /// The oldest that it reads.
+    pub oldest: u32,
+    /// The upcasters of the versions from there on, as they are written.
+    pub upcasters: &'static [&'static str],
+}
+
+impl InputVersions {
+    /// Of a flow that declares none.
+    pub const FIRST: Self = Self { current: 1, oldest: 1, upcasters: &[] };
 }
 
 impl FlowDescriptor {

@@ -3,12 +3,12 @@
 
 use std::any::type_name;
 
-use kernel::{Domain, Envelope, Event, InvalidPayload};
+use kernel::{Domain, Envelope, Event};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Wrong};
+use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Chain};
 
 /// An event of the user's domain. `#[event]` implements it.
 #[diagnostic::on_unimplemented(
@@ -103,44 +103,7 @@ fn read<E: DomainEvent>(domain: &Domain, position: u64) -> Result<E, EventError>
         position,
         reason,
     };
-    if domain.version > E::VERSION {
-        return Err(unreadable("it was written by a newer program".into()));
-    }
-    if domain.version == E::VERSION {
-        return domain.data.decode().map_err(|e| unreadable(e.0));
-    }
-    let mut data: Value = domain.data.decode().map_err(|e| unreadable(e.0))?;
-    for version in domain.version..E::VERSION {
-        data = E::upcast(version, data).map_err(|e| unreadable(blamed::<E>(domain.version, version, e)))?;
-    }
-    serde_json::from_value(data).map_err(|e| {
-        let reason = InvalidPayload::from(e).0;
-        unreadable(format!("what {} gives is no such thing: {reason}", upcaster::<E>(E::VERSION - 1)))
-    })
-}
-
-/// Who is to blame for what an upcaster says: the stored data, the upcaster, or the one before it.
-fn blamed<E: DomainEvent>(stored: u32, version: u32, error: UpcastError) -> String {
-    let this = upcaster::<E>(version);
-    match error.wrong {
-        Wrong::Input(reason) if version == stored => {
-            format!("the stored data is not what {this} takes: {reason}")
-        }
-        Wrong::Input(reason) => {
-            format!("what {} gives is not what {this} takes: {reason}", upcaster::<E>(version - 1))
-        }
-        Wrong::Refused(reason) => format!("{this} says: {reason}"),
-        Wrong::Output(reason) => format!("what {this} gives cannot be written as JSON: {reason}"),
-        Wrong::Missing(_) => error.to_string(),
-    }
-}
-
-/// "the upcaster of version 2, `from_v2`".
-fn upcaster<E: DomainEvent>(version: u32) -> String {
-    let EventDescriptor { oldest, upcasters, .. } = E::DESCRIPTOR;
-    let position = version.checked_sub(*oldest).and_then(|position| usize::try_from(position).ok());
-    match position.and_then(|position| upcasters.get(position)) {
-        Some(function) => format!("the upcaster of version {version}, `{function}`,"),
-        None => format!("the upcaster of version {version}"),
-    }
+    let EventDescriptor { version, oldest, upcasters, .. } = *E::DESCRIPTOR;
+    let chain = Chain { current: version, oldest, upcasters };
+    chain.read(domain.version, &domain.data, E::upcast).map_err(unreadable)
 }

@@ -8,7 +8,7 @@ use kernel::{Fault, ParkReport, Payload, machine::FlowReturn};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, context::Root, failure};
+use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, UpcastError, context::Root, failure, flow_input};
 
 /// A flow. `#[flow]` implements it on a type that has the function's name.
 pub trait Flow: Sized + 'static {
@@ -23,6 +23,16 @@ pub trait Flow: Sized + 'static {
     /// Its ceiling of effect classes. One that did not compile has none to go over.
     #[doc(hidden)]
     const CEILING: Option<&'static [&'static str]> = Self::DESCRIPTOR.effects;
+
+    /// Brings an input of an older `version` to the version after it. `#[flow(version = 2, upcast(1 => from_v1))]` writes it.
+    /// It must not depend on anything but the data: each replay of an old log calls it.
+    ///
+    /// # Errors
+    /// The data does not have the shape of `version`, or nothing reads that version any more.
+    fn upcast_input(version: u32, data: serde_json::Value) -> Result<serde_json::Value, UpcastError> {
+        let _ = data;
+        Err(UpcastError::no_upcaster(version))
+    }
 
     /// The body.
     fn run(ctx: Ctx, input: Self::Input) -> BoxFuture<'static, Result<Self::Output, Self::Error>>;
@@ -78,16 +88,10 @@ impl<T, P> PartCall<T, P> {
 pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowReturn> {
     let background = ctx.background();
     let body = async move {
-        let input: F::Input = match input.decode() {
+        let (version, first) = ctx.input_version();
+        let input = match flow_input::read::<F>(&input, version) {
             Ok(input) => input,
-            Err(reason) => {
-                let flow = F::DESCRIPTOR.name;
-                let message = format!(
-                    "the input of flow `{flow}` no longer reads as {}: {reason}",
-                    type_name::<F::Input>()
-                );
-                return ctx.stop(ParkReport::new(Fault::Undecodable, message).at(0)).await;
-            }
+            Err(report) => return ctx.stop(report.at(first)).await,
         };
         let wrong = |what: &str, ty: &str, reason: kernel::InvalidPayload| {
             let flow = F::DESCRIPTOR.name;

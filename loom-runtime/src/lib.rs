@@ -20,6 +20,7 @@ mod diff;
 mod domain_event;
 mod failure;
 mod flow;
+mod flow_input;
 mod inbox_item;
 mod limits;
 mod memory;
@@ -52,8 +53,13 @@ pub use context::{
     Timeout, Update, Uuid,
 };
 pub use descriptor::{
+<<<<<<< HEAD
     Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
     ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
+=======
+    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, Node, PartDescriptor,
+    PartFn, ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
+>>>>>>> 2a18898a6b363f2eca2bd851e0b9e1956891053f
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

@@ -1,9 +1,9 @@
-//! Upcasters: functions that bring the data of an older version of an event to the version after it.
-//! Not where they are called: `domain_event` reads a log, and the macro lists them.
+//! Upcasters: functions that bring the data of an older version of something to the version after it.
+//! Not what it is: an event (`domain_event`), or the input of a flow (`flow_input`). The macros list them.
 
 use std::{fmt::Display, marker::PhantomData};
 
-use kernel::InvalidPayload;
+use kernel::{InvalidPayload, Payload};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(crate) enum Wrong {
     #[error(
         "{}",
         match .0 {
-            0 => "versions count from 1: no `#[event]` has written this".to_owned(),
+            0 => "versions count from 1: nothing has written this".to_owned(),
             version => format!("nothing reads version {version} any more: begin `upcast(..)` with it, `{version} => from_v{version}`"),
         }
     )]
@@ -53,6 +53,65 @@ impl UpcastError {
 
     fn output(error: serde_json::Error) -> Self {
         Self { wrong: Wrong::Output(InvalidPayload::from(error).0) }
+    }
+}
+
+/// The versions that a program reads of one thing, and its upcasters as they are written.
+pub(crate) struct Chain {
+    pub(crate) current: u32,
+    pub(crate) oldest: u32,
+    pub(crate) upcasters: &'static [&'static str],
+}
+
+impl Chain {
+    /// Reads data of a stored version: through the upcasters, in order, until it has the shape of today.
+    ///
+    /// # Errors
+    /// What is wrong, and who is to blame: the stored data, an upcaster, or the one before it. Names fields, never values.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        stored: u32,
+        data: &Payload,
+        upcast: fn(u32, Value) -> Result<Value, UpcastError>,
+    ) -> Result<T, String> {
+        if stored > self.current {
+            return Err("it was written by a newer program".into());
+        }
+        if stored == self.current {
+            return data.decode().map_err(|error| error.0);
+        }
+        let mut data: Value = data.decode().map_err(|error| error.0)?;
+        for version in stored..self.current {
+            data = upcast(version, data).map_err(|error| self.blamed(stored, version, error))?;
+        }
+        serde_json::from_value(data).map_err(|error| {
+            let (last, reason) = (self.upcaster(self.current - 1), InvalidPayload::from(error).0);
+            format!("what {last} gives is no such thing: {reason}")
+        })
+    }
+
+    fn blamed(&self, stored: u32, version: u32, error: UpcastError) -> String {
+        let this = self.upcaster(version);
+        match error.wrong {
+            Wrong::Input(reason) if version == stored => {
+                format!("the stored data is not what {this} takes: {reason}")
+            }
+            Wrong::Input(reason) => {
+                format!("what {} gives is not what {this} takes: {reason}", self.upcaster(version - 1))
+            }
+            Wrong::Refused(reason) => format!("{this} says: {reason}"),
+            Wrong::Output(reason) => format!("what {this} gives cannot be written as JSON: {reason}"),
+            Wrong::Missing(_) => error.to_string(),
+        }
+    }
+
+    /// "the upcaster of version 2, `from_v2`,".
+    fn upcaster(&self, version: u32) -> String {
+        let position = version.checked_sub(self.oldest).and_then(|position| usize::try_from(position).ok());
+        match position.and_then(|position| self.upcasters.get(position)) {
+            Some(function) => format!("the upcaster of version {version}, `{function}`,"),
+            None => format!("the upcaster of version {version}"),
+        }
     }
 }
 
@@ -214,7 +273,7 @@ impl<T> TakenBy<T> for T {}
 
 /// What the last upcaster gives is the event.
 #[diagnostic::on_unimplemented(
-    message = "[L0405] the last upcaster gives `{Self}`, and the event of today is `{Event}`",
+    message = "[L0405] the last upcaster gives `{Self}`, and what is read today is `{Event}`",
     label = "gives `{Self}`, which is not `{Event}`",
     note = "help: let it give `{Event}`, or add the upcaster that is missing behind it; `serde_json::Value` fits everything"
 )]

@@ -52,7 +52,7 @@ pub(crate) struct Execution {
     pub(crate) unknown_flow: bool,
     /// The fingerprint of the code that it waits for, when it is parked for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) waits_for_code: Option<String>,
+    waits_for_code: Option<String>,
 }
 
 impl Execution {
@@ -71,6 +71,11 @@ impl Execution {
             unknown_flow: !row.status.is_terminal() && registry.flow(&row.flow).is_none(),
             waits_for_code: None,
         }
+    }
+
+    /// What the row does not tell.
+    pub(crate) fn waiting_for_code(self, code: Option<String>) -> Self {
+        Self { waits_for_code: code, ..self }
     }
 }
 

@@ -39,43 +39,8 @@ pub(crate) fn check(
             "write one event for each type",
         );
     }
-    upcasts(&event, &mut diagnostics);
+    if let Some(current) = event.version {
+        event.upcasts.check(current, &event.ident, "events", event.understood, &mut diagnostics);
+    }
     diagnostics.seal(event)
-}
-
-/// The upcasters are a chain without gaps that ends at the version of today; it may begin anywhere.
-fn upcasts(event: &Event, diagnostics: &mut Diagnostics) {
-    let Some(current) = event.version else { return };
-    let (mut expected, mut faulty) = (None, false);
-    for upcast in &event.upcasts {
-        let fault = match (upcast.version(), expected) {
-            (None, _) => Some("a version is a whole number from 1".to_owned()),
-            (Some(from), _) if from >= current => {
-                Some(format!("nothing is older than itself: the version of today is {current}"))
-            }
-            (Some(from), Some(next)) if from != next => {
-                Some(format!("after the upcaster of version {} comes that of version {next}", next - 1))
-            }
-            (Some(_), _) => None,
-        };
-        if let Some(fault) = fault {
-            diagnostics.report(
-                codes::UPCAST,
-                &upcast.from,
-                fault,
-                "write one upcaster for each older version, in order: `upcast(1 => from_v1, 2 => from_v2)`",
-            );
-            faulty = true;
-        }
-        expected = upcast.version().map(|from| from + 1).or(expected.map(|from| from + 1));
-    }
-    if current > 1 && !faulty && event.understood && expected != Some(current) {
-        let last = current - 1;
-        diagnostics.report(
-            codes::UPCAST,
-            &event.ident,
-            format_args!("nothing reads the events that version {last} of this type has written"),
-            format_args!("add `upcast({last} => from_v{last})`, a function from the old data to the new"),
-        );
-    }
 }

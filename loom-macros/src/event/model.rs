@@ -8,8 +8,9 @@ use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
 use crate::item;
 use crate::runtime_path::RuntimePath;
+use crate::upcasts::Upcasts;
 
-use super::parse::{EventArgs, Parsed, Upcast};
+use super::parse::{EventArgs, Parsed};
 
 /// An event.
 pub(crate) struct Event {
@@ -23,7 +24,7 @@ pub(crate) struct Event {
     pub(crate) understood: bool,
     /// `None` for one that is no number from 1.
     pub(crate) version: Option<u32>,
-    pub(crate) upcasts: Vec<Upcast>,
+    pub(crate) upcasts: Upcasts,
     /// The keyword of a union.
     pub(crate) union: Option<Span>,
     /// The item as it came.
@@ -43,7 +44,7 @@ impl Event {
             name,
             understood,
             version: arguments::check_version(version.as_ref(), diagnostics),
-            upcasts: upcast.unwrap_or_default().0,
+            upcasts: upcast.unwrap_or_default(),
             union: match input.data {
                 Data::Union(data) => Some(data.union_token.span),
                 Data::Struct(_) | Data::Enum(_) => None,
@@ -57,21 +58,8 @@ impl Event {
         item::doc_text(&self.attrs)
     }
 
-    /// The oldest version that can be read.
-    pub(crate) fn oldest(&self) -> u32 {
-        let current = self.version.unwrap_or(1);
-        self.upcasts.iter().filter_map(Upcast::version).min().unwrap_or(current)
-    }
-
     /// `#[cfg(..)]`.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
-    }
-}
-
-impl Upcast {
-    /// The version that it reads, if it is one.
-    pub(crate) fn version(&self) -> Option<u32> {
-        self.from.base10_parse().ok().filter(|version| *version >= 1)
     }
 }

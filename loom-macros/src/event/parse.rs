@@ -1,15 +1,12 @@
 //! The arguments of `#[event(..)]` and the type below it, as written. Nothing is judged here but the keys.
 
-use darling::{Error, FromMeta};
 use proc_macro2::TokenStream;
-use quote::ToTokens as _;
-use syn::parse::{Parse, ParseStream, Parser as _};
-use syn::punctuated::Punctuated;
-use syn::{DeriveInput, LitInt, LitStr, Meta, Path, Token};
+use syn::{DeriveInput, LitInt, LitStr};
 
 use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
 use crate::keys::keys;
+use crate::upcasts::Upcasts;
 
 const KEYS: &str = "`#[event]` takes `name`, `version`, `upcast(1 => from_v1, ..)` and `crate`";
 
@@ -23,42 +20,6 @@ keys! {
         /// What reads older versions: `upcast(1 => from_v1)`.
         pub(crate) upcast: Option<Upcasts>,
         ..root
-    }
-}
-
-/// `upcast(1 => from_v1, ..)`.
-#[derive(Default)]
-pub(crate) struct Upcasts(pub(crate) Vec<Upcast>);
-
-/// `1 => from_v1`.
-pub(crate) struct Upcast {
-    pub(crate) from: LitInt,
-    pub(crate) function: Path,
-}
-
-impl Parse for Upcast {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let from = input.parse()?;
-        input.parse::<Token![=>]>()?;
-        Ok(Self { from, function: input.parse()? })
-    }
-}
-
-impl FromMeta for Upcasts {
-    fn from_meta(item: &Meta) -> Result<Self, Error> {
-        let Meta::List(list) = item else {
-            return Err(Error::custom("upcasters are listed: `upcast(1 => from_v1)`").with_span(item));
-        };
-        let upcasts = Punctuated::<Upcast, Token![,]>::parse_terminated.parse2(list.tokens.clone());
-        match upcasts {
-            Ok(upcasts) => Ok(Self(upcasts.into_iter().collect())),
-            Err(error) => {
-                let text = format!("an upcaster is written `1 => from_v1`: {error}");
-                let at =
-                    if list.tokens.is_empty() { list.path.to_token_stream() } else { list.tokens.clone() };
-                Err(Error::custom(text).with_span(&at))
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
-//! L0903, and those of its body, which `body/rules.rs` holds. Nothing is built here.
+//! L0903, of its input's versions, L0404 and L0405, and those of its body, which `body/rules.rs` holds. Nothing is built here.
 
+use quote::ToTokens;
 use syn::{FnArg, Type};
 
 use crate::arguments;
@@ -28,6 +29,7 @@ pub(crate) fn rules(flow: &Flow, diagnostics: &mut Diagnostics) {
     effects(flow, diagnostics);
     flow.policies.check(diagnostics);
     scheduled(flow, diagnostics);
+    versioned(flow, diagnostics);
     if let Some(survey) = &flow.survey {
         survey.check(diagnostics);
     }
@@ -178,6 +180,33 @@ fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
             "a schedule has no input to start this with",
             "take none: read what is needed in a step, and the time from `ctx.now()`",
         );
+    }
+}
+
+/// The versions are those of the input that is recorded when a run begins.
+fn versioned(flow: &Flow, diagnostics: &mut Diagnostics) {
+    let given = flow.written_version.as_ref().map(ToTokens::to_token_stream);
+    let given = given.or_else(|| flow.upcasts.0.first().map(|upcast| upcast.from.to_token_stream()));
+    let Some(given) = given else { return };
+    if flow.kind == Kind::Part {
+        diagnostics.report(
+            codes::UPCAST,
+            &given,
+            "the inputs of a part are not recorded: they have no versions",
+            "put `version` and `upcast(..)` on the flow that is started",
+        );
+    } else if flow.inputs.is_empty() && flow.ctx.is_some() {
+        diagnostics.report(
+            codes::UPCAST,
+            &given,
+            format_args!(
+                "the flow `{}` has no input: there is nothing to count versions of",
+                flow.item.sig.ident
+            ),
+            "remove `version` and `upcast(..)`, or take the input that they are about",
+        );
+    } else if let Some(current) = flow.version {
+        flow.upcasts.check(current, &flow.item.sig.ident, "inputs", flow.understood, diagnostics);
     }
 }
 

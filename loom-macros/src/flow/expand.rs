@@ -157,7 +157,7 @@ fn implement_flow(flow: &Flow) -> TokenStream {
     let output = flow.item.output();
     let argument = flow.inputs.first().map(|_| quote_spanned!(Span::mixed_site()=> __loom_input));
     let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
-    let descriptor = descriptor(flow);
+    let (descriptor, upcast) = (descriptor(flow), flow.upcasts.method("upcast_input", &input, runtime));
     quote_spanned! {Span::mixed_site()=>
         const __LOOM_DESCRIPTOR: &#runtime::FlowDescriptor = &#descriptor;
         impl #runtime::Flow for #name {
@@ -168,6 +168,7 @@ fn implement_flow(flow: &Flow) -> TokenStream {
             fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
                 -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
             { #future }
+            #upcast
         }
     }
 }
@@ -195,7 +196,7 @@ fn descriptor(flow: &Flow) -> TokenStream {
     let effects = optional(flow.effects.as_ref());
     let policies = flow.policies.descriptors(runtime, "NamedPolicy", "DESCRIPTOR");
     let schedule = optional(schedule(flow));
-    let shape = shape(flow);
+    let (shape, versions) = (shape(flow), versions(flow));
     quote_spanned! {Span::mixed_site()=>
         #runtime::FlowDescriptor {
             name: #name,
@@ -204,12 +205,25 @@ fn descriptor(flow: &Flow) -> TokenStream {
             input: #runtime::schema_of::<<#ident as #runtime::Flow>::Input>,
             output: #runtime::schema_of::<<#ident as #runtime::Flow>::Output>,
             error: #runtime::schema_of::<<#ident as #runtime::Flow>::Error>,
+            versions: #versions,
             effects: #effects,
             policies: #policies,
             schedule: #schedule,
             run: #runtime::run_flow::<#ident>,
             #shape
         }
+    }
+}
+
+/// The versions of the input.
+fn versions(flow: &Flow) -> TokenStream {
+    let (runtime, current) = (&flow.runtime, flow.version.unwrap_or(1));
+    if current == 1 {
+        return quote_spanned!(Span::mixed_site()=> #runtime::InputVersions::FIRST);
+    }
+    let (oldest, upcasters) = (flow.upcasts.oldest(current), flow.upcasts.written());
+    quote_spanned! {Span::mixed_site()=>
+        #runtime::InputVersions { current: #current, oldest: #oldest, upcasters: &[#(#upcasters),*] }
     }
 }
 

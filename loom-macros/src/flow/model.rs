@@ -3,14 +3,15 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, Block, FnArg, Ident, LitStr, Pat, PatType, Stmt, token};
+use syn::{Attribute, Block, FnArg, Ident, LitInt, LitStr, Pat, PatType, Stmt, token};
 
-use crate::arguments::{EffectClasses, Paths, Read};
+use crate::arguments::{self, EffectClasses, Paths, Read};
 use crate::body::{Call, Survey};
 use crate::diagnostics::Diagnostics;
 use crate::item::{self, FnItem, Param};
 use crate::names;
 use crate::runtime_path::RuntimePath;
+use crate::upcasts::Upcasts;
 
 use super::ceiling;
 use super::parse::{FlowArgs, Parsed};
@@ -31,6 +32,11 @@ pub(crate) struct Flow {
     pub(crate) schedule: Option<LitStr>,
     /// In whose local time it is read.
     pub(crate) time_zone: Option<LitStr>,
+    /// The version of its input's shape; `None` for one that is no number from 1.
+    pub(crate) version: Option<u32>,
+    /// Where it is written, if it is.
+    pub(crate) written_version: Option<LitInt>,
+    pub(crate) upcasts: Upcasts,
     /// The context's parameter, if the first is one.
     pub(crate) ctx: Option<Param>,
     /// The parameters behind it.
@@ -83,7 +89,17 @@ impl Kind {
 impl Flow {
     pub(crate) fn new(parsed: Parsed, kind: Kind, diagnostics: &mut Diagnostics) -> Self {
         let Parsed { args: Read { args, understood }, item } = parsed;
-        let FlowArgs { part: _, effects, policies, schedule, time_zone, name: written_name, root } = args;
+        let FlowArgs {
+            part: _,
+            effects,
+            policies,
+            schedule,
+            time_zone,
+            version,
+            upcast,
+            name: written_name,
+            root,
+        } = args;
         let ctx = context(&item);
         let behind = usize::from(ctx.is_some());
         let (mut inputs, mut unusable) = (Vec::new(), Vec::new());
@@ -116,6 +132,9 @@ impl Flow {
             policies: policies.unwrap_or_default(),
             schedule,
             time_zone,
+            version: arguments::check_version(version.as_ref(), diagnostics),
+            written_version: version,
+            upcasts: upcast.unwrap_or_default(),
             ctx,
             inputs,
             unusable,

@@ -3,15 +3,15 @@
 
 use darling::util::Flag;
 use proc_macro2::TokenStream;
-use syn::LitStr;
+use syn::{LitInt, LitStr};
 
 use crate::arguments::{self, EffectClasses, Paths, Read};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 use crate::keys::keys;
+use crate::upcasts::Upcasts;
 
-const KEYS: &str =
-    "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `name` and `crate`";
+const KEYS: &str = "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `version`, `upcast(1 => from_v1, ..)`, `name` and `crate`";
 
 keys! {
     /// `#[flow(..)]`.
@@ -26,6 +26,10 @@ keys! {
         pub(crate) schedule: Option<LitStr> = text,
         /// In whose local time that is read: `time_zone = "Europe/Zurich"`.
         pub(crate) time_zone: Option<LitStr> = text,
+        /// The version of its input's shape as it is: `version = 2`.
+        pub(crate) version: Option<LitInt>,
+        /// What reads inputs of older versions: `upcast(1 => from_v1)`.
+        pub(crate) upcast: Option<Upcasts>,
         /// The name in logs, when it is not the function's: `name = "check-out"`.
         pub(crate) name: Option<LitStr> = text,
         ..root

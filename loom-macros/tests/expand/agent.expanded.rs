@@ -253,6 +253,7 @@ const _: () = {
         input: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Input>,
         output: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Output>,
         error: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Error>,
+        versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[<NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR],
         schedule: ::core::option::Option::None,

@@ -66,6 +66,7 @@ const _: () = {
         input: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Input>,
         output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
         error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
+        versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[],
         schedule: ::core::option::Option::None,

@@ -16,6 +16,10 @@ const _: () = {
             pub const schedule: () = ();
             /// In whose local time that is read: `time_zone = "Europe/Zurich"`.
             pub const time_zone: () = ();
+            /// The version of its input's shape as it is: `version = 2`.
+            pub const version: () = ();
+            /// What reads inputs of older versions: `upcast(1 => from_v1)`.
+            pub const upcast: () = ();
             /// The name in logs, when it is not the function's: `name = "check-out"`.
             pub const name: () = ();
             use self::part as _;

@@ -259,6 +259,9 @@ pub struct Started {
     pub flow: String,
     /// Its input.
     pub input: Payload,
+    /// The version of the input's shape, as the flow declares it.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub input_version: u32,
     /// The code that it was started with.
     pub code: Fingerprints,
     /// Where the execution's uuids and random numbers come from.
@@ -320,6 +323,29 @@ pub struct Migrated {
     pub from: Fingerprints,
     /// The code that goes on.
     pub to: Fingerprints,
+    /// Set when the code that goes on reads the input of this run as of a newer version. The log keeps it as it was
+    /// written: each replay brings it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Upcasted>,
+}
+
+/// Between which versions the input of a run is brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upcasted {
+    /// The one in the log.
+    pub from: u32,
+    /// The one that the code reads.
+    pub to: u32,
+}
+
+/// The version of inputs that say none.
+pub(crate) const fn first() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+pub(crate) const fn is_first(version: &u32) -> bool {
+    *version == 1
 }
 
 /// Body of `EXECUTION_PARKED`.

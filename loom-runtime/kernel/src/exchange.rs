@@ -157,6 +157,9 @@ pub struct NewRun {
     pub flow: String,
     /// Its input in this run.
     pub input: Payload,
+    /// The version of the input's shape, as the flow declares it.
+    #[serde(default = "crate::event::first", skip_serializing_if = "crate::event::is_first")]
+    pub input_version: u32,
     /// The code that begins it.
     pub code: Fingerprints,
     /// Where this run's uuids and random numbers come from.

@@ -36,6 +36,7 @@ pub const STEP: &StepDescriptor = &StepDescriptor {
 
 /// Of a flow.
 pub const FLOW: &FlowDescriptor = &FlowDescriptor {
+    versions: crate::InputVersions::FIRST,
     name: "",
     doc: "",
     location: NOWHERE,

@@ -56,6 +56,11 @@ impl Ctx {
         Self { cx, limits, program, prefix: None, ceilings: Vec::from_iter(flow.effects), site: None }
     }
 
+    /// The version of the input that this run began with, and the event that holds it.
+    pub(crate) fn input_version(&self) -> (u32, u64) {
+        self.cx.input_version()
+    }
+
     /// Runs a step once and records how it ended: the value has the type that `call.await` would have.
     ///
     /// On a replay, and after a crash, a step that has ended is not run again.

@@ -115,6 +115,7 @@ impl Checker {
             execution: log[0].execution.clone(),
             generation: 1,
             code: self.code(flow.name),
+            input_version: flow.versions.current,
             history: u64::MAX,
             alarm: Arc::new(|| {}), // asked for below
         };

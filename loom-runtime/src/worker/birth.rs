@@ -112,6 +112,7 @@ impl Engine {
             flow: flow.clone(),
             input,
             code: self.code(&flow),
+            input_version: self.registry.flow(&flow).map_or(1, |flow| flow.versions.current),
             // Two starts of one id may race: the one that is recorded gives the seed.
             seed: Digest::of_parts(&[id.as_str().as_bytes(), fresh.as_bytes()]),
             parent,

@@ -234,6 +234,7 @@ impl Driver {
             execution: self.execution.clone(),
             generation: self.fence,
             code: self.engine.code(&flow),
+            input_version: descriptor.versions.current,
             history: limits.history,
             alarm: Arc::new(move || {
                 // Without a driver there is no flow that could be touched.

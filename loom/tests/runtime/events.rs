@@ -167,7 +167,7 @@ fn what_no_longer_reads_names_event_version_type_and_position() {
         ),
         (3, json!({ "item": "tea", "price": 1 }), "missing field `currency`"),
         (4, json!({}), "it was written by a newer program"),
-        (0, json!({}), "versions count from 1: no `#[event]` has written this"),
+        (0, json!({}), "versions count from 1: nothing has written this"),
     ] {
         let error = read(version, data).unwrap_err();
         assert_eq!(

@@ -35,6 +35,7 @@ mod stores;
 mod streams;
 mod syscalls;
 mod timers;
+mod upcasts;
 mod verdicts;
 mod versions;
 mod wiring;

@@ -74,7 +74,10 @@ pub(crate) fn essence(event: &Event) -> String {
         Event::ExecutionCompleted(e) => value(&e.output),
         Event::ExecutionFailed(e) => failure(&e.failure),
         Event::ExecutionCancelled(e) => format!("{} (by {})", shorten(&e.reason, PAYLOAD), e.by),
-        Event::ExecutionMigrated(e) => format!("code {:016x} → {:016x}", e.from.body, e.to.body),
+        Event::ExecutionMigrated(e) => {
+            let input = e.input.map(|input| format!(", input version {} → {}", input.from, input.to));
+            format!("code {:016x} → {:016x}{}", e.from.body, e.to.body, input.unwrap_or_default())
+        }
         Event::ExecutionParked(e) => {
             format!("{}: {}", e.report.fault, shorten(&e.report.message, 2 * PAYLOAD))
         }

@@ -527,6 +527,7 @@ mod tests {
     };
 
     static FLOW: FlowDescriptor = FlowDescriptor {
+        versions: loom_runtime::InputVersions::FIRST,
         name: "grow",
         doc: "",
         location: HERE,

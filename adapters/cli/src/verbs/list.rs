@@ -45,9 +45,8 @@ impl Verbs<'_> {
         rows.truncate(if args.limit == 0 { usize::MAX } else { args.limit });
         let wants = wanted(self.app, &rows).await;
         if self.json {
-            let executions = rows.iter().map(|row| Execution {
-                waits_for_code: wants.get(&row.id).cloned(),
-                ..Execution::of(row, self.app.registry())
+            let executions = rows.iter().map(|row| {
+                Execution::of(row, self.app.registry()).waiting_for_code(wants.get(&row.id).cloned())
             });
             let executions = executions.collect();
             self.print_json(&Executions { executions, more })?;

@@ -45,6 +45,7 @@ impl Made {
         made.event(Event::ExecutionStarted(Started {
             flow: flow.into(),
             input,
+            input_version: 1,
             code,
             seed: Digest::of(b"seed"),
             parent: None,
@@ -158,9 +159,9 @@ impl Made {
     pub(crate) fn continued(&mut self, input: serde_json::Value) -> &mut Self {
         let Event::ExecutionStarted(started) = self.events[0].event.clone() else { panic!("no start") };
         self.run = Some((self.events.len(), self.gates.len()));
-        let Started { flow, code, seed, parent, flags, .. } = started;
+        let Started { flow, input_version, code, seed, parent, flags, .. } = started;
         let (run, input, watchers, origin) = (1, payload(input), Vec::new(), None);
-        let new = NewRun { run, flow, input, code, seed, parent, watchers, origin, flags };
+        let new = NewRun { run, flow, input, input_version, code, seed, parent, watchers, origin, flags };
         self.event(Event::ContinuedAsNew(new))
     }
 
@@ -270,6 +271,7 @@ pub(crate) async fn busy_order(store: &Memory) {
         .event(Event::ExecutionMigrated(Migrated {
             from: Fingerprints { body: 0xa, structure: 0xb },
             to: Fingerprints { body: 0xc, structure: 0xb },
+            input: None,
         }))
         .timer("nap", second)
         .event(Event::TimerFired(Fired { frame: frame("nap") }))

@@ -174,6 +174,7 @@ impl Flow for checkout_{n} {
     type Output = Receipt;
     type Error = ShopError;
     const DESCRIPTOR: &'static FlowDescriptor = &FlowDescriptor {
+        versions: InputVersions::FIRST,
         name: "checkout_{n}",
         doc: "An order, from stock to receipt.",
         location: Location { file: file!(), line: line!(), column: column!(), module: module_path!() },

@@ -184,6 +184,8 @@ pub(super) struct Inner {
     pub(super) outstanding: usize,
     pub(super) now: Timestamp,
     pub(super) seed: Option<Digest>,
+    /// The version of the run's input, and the event that holds it.
+    pub(super) input_version: (u32, u64),
     pub(super) near: Option<SourceLine>,
     pub(super) fault: Option<ParkReport>,
     /// The input of the next run, once the flow has asked for one.
@@ -300,6 +302,11 @@ impl Cx {
     /// The value that the log holds for a decision of this pass, if it does: then there is nothing to choose.
     pub fn recorded_decision(&self, frame: &FrameId) -> Option<Payload> {
         self.shared.lock().decisions.get(frame).cloned()
+    }
+
+    /// The version of the input that the run began with, and the event that holds it.
+    pub fn input_version(&self) -> (u32, u64) {
+        self.shared.lock().input_version
     }
 
     /// 16 bytes that are the same on every replay: drawn from the execution's seed, the call site and how often

@@ -421,6 +421,7 @@ impl Machine {
             run,
             flow: state.flow.clone(),
             input: input.clone(),
+            input_version: self.config.input_version,
             code: self.config.code,
             seed,
             parent: state.parent.clone(),
@@ -437,7 +438,7 @@ impl Machine {
         let begun = self.commit(Event::ContinuedAsNew(new_run)).and_then(|_| {
             posts.into_iter().for_each(|post| self.journal.post(post));
             self.journal.progressed();
-            self.respawn(seed, input);
+            self.respawn(seed, input, self.config.input_version);
             self.cx.shared.lock().is_new(true, BTreeSet::new());
             let turn = self.pass(None, Moment { at: self.state().updated_at, events: 1 })?;
             self.unless_stuck(turn)

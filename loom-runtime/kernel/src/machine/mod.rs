@@ -49,6 +49,8 @@ pub struct Config {
     pub generation: u64,
     /// The code of this program.
     pub code: Fingerprints,
+    /// The version of the flow's input that it writes.
+    pub input_version: u32,
     /// How many events a run may have: beyond, the execution parks.
     pub history: u64,
     /// Rung when something that is not recorded touches the flow; answer with [`Input::Alarm`].
@@ -629,14 +631,21 @@ impl Machine {
     }
 
     /// The flow, from the start of a run.
-    fn respawn(&mut self, seed: Digest, input: Payload) {
+    fn respawn(&mut self, seed: Digest, input: Payload, version: u32) {
         self.tear_down();
         self.cx = Cx::new(self.config.execution.clone(), self.config.alarm.clone());
         self.waker = Waker::from(self.cx.shared.waker.clone());
+<<<<<<< HEAD
         let run = self.state().run;
         {
             let mut inner = self.cx.shared.lock();
             (inner.seed, inner.run) = (Some(seed), run);
+=======
+        let first = self.state().base;
+        {
+            let mut inner = self.cx.shared.lock();
+            (inner.seed, inner.input_version) = (Some(seed), (version, first));
+>>>>>>> 2a18898a6b363f2eca2bd851e0b9e1956891053f
         }
         self.flow = Some((self.spawn)(self.cx.clone(), input));
     }

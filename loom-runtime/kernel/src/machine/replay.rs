@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Digest, Envelope, Event, Fault, FrameId, Migrated, NewRun, Outcome, ParkReport, Payload, Resumed,
-    SourceLine, Status,
+    SourceLine, Status, Upcasted,
 };
 
 pub(super) struct Segment {
@@ -140,11 +140,16 @@ impl Machine {
     ) -> Result<Option<Segment>, ParkReport> {
         if let Event::ExecutionStarted(started) = &envelope.event {
             follows(&started.flags, envelope)?;
-            return Ok(Some(self.begin_run(envelope, started.seed, started.input.clone())));
+            return Ok(Some(self.begin_run(
+                envelope,
+                started.seed,
+                started.input.clone(),
+                started.input_version,
+            )));
         }
         if let (Event::ContinuedAsNew(run), None) = (&envelope.event, &segment) {
             follows(&run.flags, envelope)?;
-            return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone())));
+            return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone(), run.input_version)));
         }
         let Some(mut segment) = segment else { return Ok(None) };
         match role(&envelope.event) {
@@ -171,7 +176,7 @@ impl Machine {
                 let Event::ContinuedAsNew(run) = &envelope.event else { return Ok(None) };
                 follows(&run.flags, envelope)?;
                 self.check_rollover(envelope, run, turn)?;
-                return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone())));
+                return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone(), run.input_version)));
             }
         }
         Ok(Some(segment))
@@ -183,8 +188,8 @@ impl Machine {
     }
 
     /// The flow from the start of a run, to be polled once the run's first requests are known.
-    fn begin_run(&mut self, first: &Envelope, seed: Digest, input: Payload) -> Segment {
-        self.respawn(seed, input);
+    fn begin_run(&mut self, first: &Envelope, seed: Digest, input: Payload, version: u32) -> Segment {
+        self.respawn(seed, input, version);
         Segment { cause: None, moment: self.moment(first), expected: BTreeMap::new() }
     }
 
@@ -349,7 +354,9 @@ impl Machine {
                 // Only code that has proved to agree with the log is noted as going on with it.
                 let to = self.config.code;
                 if code != to {
-                    self.commit(Event::ExecutionMigrated(Migrated { from: code, to }))?;
+                    let (from, newest) = (self.cx.input_version().0, self.config.input_version);
+                    let input = (from != newest).then_some(Upcasted { from, to: newest });
+                    self.commit(Event::ExecutionMigrated(Migrated { from: code, to, input }))?;
                 }
                 Ok(turn)
             });

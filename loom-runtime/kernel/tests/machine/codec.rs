@@ -136,13 +136,19 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
     let attempt = any::<u32>();
     let delivery = prop_oneof![Just(Delivery::Pure), Just(Delivery::AtLeastOnce), Just(Delivery::AtMostOnce)];
     match kind {
-        Kind::ExecutionStarted => {
-            (".*", any_payload(), any_code(), any_digest(), option::of(any_parent()), vec(any::<u16>(), 0..3))
-                .prop_map(|(flow, input, code, seed, parent, flags)| {
-                    Event::ExecutionStarted(Started { flow, input, code, seed, parent, flags })
-                })
-                .boxed()
-        }
+        Kind::ExecutionStarted => (
+            ".*",
+            any_payload(),
+            1..9_u32,
+            any_code(),
+            any_digest(),
+            option::of(any_parent()),
+            vec(any::<u16>(), 0..3),
+        )
+            .prop_map(|(flow, input, input_version, code, seed, parent, flags)| {
+                Event::ExecutionStarted(Started { flow, input, input_version, code, seed, parent, flags })
+            })
+            .boxed(),
         Kind::ExecutionSuspended => (vec(any_frame(), 0..3), option::of(any_instant()))
             .prop_map(|(waiting, wake_at)| Event::ExecutionSuspended(Suspended { waiting, wake_at }))
             .boxed(),
@@ -158,8 +164,11 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
         Kind::ExecutionCancelled => {
             (".*", ".*").prop_map(|(reason, by)| Event::ExecutionCancelled(Cancelled { reason, by })).boxed()
         }
-        Kind::ExecutionMigrated => (any_code(), any_code())
-            .prop_map(|(from, to)| Event::ExecutionMigrated(Migrated { from, to }))
+        Kind::ExecutionMigrated => (any_code(), any_code(), option::of(any::<(u32, u32)>()))
+            .prop_map(|(from, to, input)| {
+                let input = input.map(|(from, to)| Upcasted { from, to });
+                Event::ExecutionMigrated(Migrated { from, to, input })
+            })
             .boxed(),
         Kind::ExecutionParked => {
             any_report().prop_map(|report| Event::ExecutionParked(Parked { report })).boxed()
@@ -248,14 +257,15 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             any_frame().prop_map(|frame| Event::ChangeMarked(ChangeMarked { frame })).boxed()
         }
         Kind::ContinuedAsNew => (
-            (any::<u64>(), ".*", any_payload(), any_code(), any_digest()),
+            (any::<u64>(), ".*", any_payload(), 1..9_u32, any_code(), any_digest()),
             (option::of(any_parent()), vec(any_parent(), 0..3), option::of(any_fork_point())),
         )
-            .prop_map(|((run, flow, input, code, seed), (parent, watchers, origin))| {
+            .prop_map(|((run, flow, input, input_version, code, seed), (parent, watchers, origin))| {
                 Event::ContinuedAsNew(NewRun {
                     run,
                     flow,
                     input,
+                    input_version,
                     code,
                     seed,
                     parent,

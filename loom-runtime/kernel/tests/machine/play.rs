@@ -50,6 +50,7 @@ pub(crate) fn started() -> Vec<Envelope> {
     let event = Event::ExecutionStarted(Started {
         flow: "test".into(),
         input: payload(json!(null)),
+        input_version: 1,
         code: CODE,
         seed: Digest::of(b"seed"),
         parent: None,
@@ -95,7 +96,7 @@ impl Play {
             rung.fetch_add(1, Ordering::SeqCst);
         });
         let flow = flow.clone();
-        let config = Config { execution: execution(), generation, code, history, alarm };
+        let config = Config { execution: execution(), generation, code, input_version: 1, history, alarm };
         let mut machine = Machine::new(config, Box::new(move |cx, input| flow(cx, input)));
         let now = log.last().map_or(Timestamp::EPOCH, |last| last.at);
         for event in log {

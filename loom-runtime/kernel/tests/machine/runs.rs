@@ -117,6 +117,7 @@ fn a_run_of_a_fork_draws_other_numbers_than_the_same_run_of_its_origin() {
             execution: execution.parse().unwrap(),
             generation: 1,
             code: CODE,
+            input_version: 1,
             history: 100,
             alarm: Arc::new(|| {}),
         };

@@ -62,6 +62,7 @@ impl Stage {
             execution: execution.clone(),
             generation: 1,
             code: app.engine.code(flow.name),
+            input_version: flow.versions.current,
             history: limits.history,
             alarm: Arc::new(move || bell.store(true, Ordering::Release)),
         };
