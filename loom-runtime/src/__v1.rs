@@ -17,13 +17,8 @@ pub use crate::{
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
-<<<<<<< HEAD
-        Arm, FlowDescriptor, GateDescriptor, Location, LoopBound, Node, PartDescriptor, ResourceDescriptor,
-        SchemaFn, Site, StepDescriptor,
-=======
         Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, Node, PartDescriptor,
-        ResourceDescriptor, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
->>>>>>> 2a18898a6b363f2eca2bd851e0b9e1956891053f
+        ResourceDescriptor, SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,

@@ -53,13 +53,8 @@ pub use context::{
     Timeout, Update, Uuid,
 };
 pub use descriptor::{
-<<<<<<< HEAD
-    Arm, FlowDescriptor, GateDescriptor, Invoke, Location, LoopBound, Node, PartDescriptor, PartFn,
-    ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
-=======
     Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, Node, PartDescriptor,
-    PartFn, ResourceDescriptor, RunFlow, ScheduleDescriptor, SchemaFn, Site, StepDescriptor,
->>>>>>> 2a18898a6b363f2eca2bd851e0b9e1956891053f
+    PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

@@ -635,17 +635,10 @@ impl Machine {
         self.tear_down();
         self.cx = Cx::new(self.config.execution.clone(), self.config.alarm.clone());
         self.waker = Waker::from(self.cx.shared.waker.clone());
-<<<<<<< HEAD
-        let run = self.state().run;
+        let (run, first) = (self.state().run, self.state().base);
         {
             let mut inner = self.cx.shared.lock();
-            (inner.seed, inner.run) = (Some(seed), run);
-=======
-        let first = self.state().base;
-        {
-            let mut inner = self.cx.shared.lock();
-            (inner.seed, inner.input_version) = (Some(seed), (version, first));
->>>>>>> 2a18898a6b363f2eca2bd851e0b9e1956891053f
+            (inner.seed, inner.run, inner.input_version) = (Some(seed), run, (version, first));
         }
         self.flow = Some((self.spawn)(self.cx.clone(), input));
     }

@@ -39,6 +39,7 @@ impl Flow for Keeper {
         gates: &[],
         effects: None,
         policies: &[],
+        versions: loom_runtime::InputVersions::FIRST,
         schedule: None,
         graph: &[],
         parts: &[],
@@ -134,7 +135,10 @@ impl Desk {
         let ended = poll_fn(|context| {
             // The first poll starts a run. Those behind one that has ended get theirs at the next wait, in the same pass.
             let ended = runs.iter_mut().position(|run| Pin::new(&mut run.call).poll(context).is_ready());
-            ended.map_or(Poll::Pending, |index| Poll::Ready(drop(runs.remove(index))))
+            ended.map_or(Poll::Pending, |index| {
+                drop(runs.remove(index));
+                Poll::Ready(())
+            })
         });
         let timer = async {
             match due {
