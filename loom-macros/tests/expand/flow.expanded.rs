@@ -209,7 +209,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
@@ -225,7 +225,7 @@ const _: () = {
                 __loom_f => {
                     {
                         use ::loom::__v1::Anything as _;
-                        ::loom::__v1::Awaited(&__loom_f).by_flow();
+                        ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                     }
                     __loom_near.__near(::core::line!());
                     __loom_f
@@ -237,7 +237,7 @@ const _: () = {
                     __loom_f => {
                         {
                             use ::loom::__v1::Anything as _;
-                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                            ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
@@ -256,7 +256,7 @@ const _: () = {
                     __loom_f => {
                         {
                             use ::loom::__v1::Anything as _;
-                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                            ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
@@ -275,7 +275,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
@@ -286,7 +286,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
