@@ -166,7 +166,11 @@ fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
                 codes::STEP_TWICE,
                 path,
                 format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
-                "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
+                if call.syscall == Syscall::Run && earlier.syscall == Syscall::Run {
+                    "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
+                } else {
+                    "name at least one of them: `.id(\"deposit\")`"
+                },
             ),
             _ => {
                 let message = format_args!("the id `{id}` is taken by the call in line {line}");
@@ -187,8 +191,8 @@ fn another_id(call: &Call) -> String {
         (_, Target::Gate { .. } | Target::Part { .. } | Target::Named { .. }) => {
             format!("give one of them another name, or an id of its own: `ctx.{}(..).id(\"second\")`", call.method)
         }
-        _ => "give one of them another id: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
-            .to_owned(),
+        (Syscall::Execute, _) => "write another id in one of them".to_owned(),
+        _ => "give one of them another id: `.id(\"deposit\")`".to_owned(),
     }
 }
 
