@@ -134,6 +134,7 @@ fn of_macros() {
         ("assert!(matches!(ctx.run(a()).await, Ok(n) if n > ctx.random()), \"{}\", 1);", &[]),
         ("vec![ctx.uuid(); 3];", &[]),
         ("select! { x = ctx.run(a()) => x, y = ctx.run(b()), if x > 1 => { y } else => 1 }", &[]),
+        ("select! { biased; x = ctx.run(a()) => x, y = ctx.run(a()) => y }", &["L0206"]),
         ("tokio::select! { x = ctx.run(a()) => x }", &["L0210"]),
         ("tokio::select! { biased; x = ctx.run(a()) => x }", &[]),
         ("futures::select_biased! { x = f => x }", &["L0210"]),
