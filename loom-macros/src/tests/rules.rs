@@ -86,6 +86,8 @@ fn of_identities() {
             "ctx.suspend(\"ok\").await; ctx.receive::<T>(name).await; ctx.suspend::<_>(n).await;",
             &["L0216", "L0216", "L0216", "L0216"],
         ),
+        ("ctx.changed(\"new-tax\"); ctx.changed(\"new-tax\");", &[]),
+        ("ctx.changed(NAME); ctx.changed(\"New tax\");", &["L0221", "L0111"]),
         ("let call = a(); ctx.run(call).await;", &["L0217"]),
         ("let call = a(); ctx.run(call).id(\"a\").await;", &[]),
         ("ctx.run(a(x).await).await;", &["L0218"]),
