@@ -60,6 +60,7 @@ codes! {
     NAME_NOT_LITERAL    = "L0221", "A part, decision or change has a literal name.";
     CTX_ESCAPES         = "L0222", "`ctx` is used by its own name, and only by the flow and its parts.";
     CEILING             = "L0223", "A flow reaches no effect class above its ceiling.";
+    CONTINUES           = "L0224", "A flow continues as itself.";
 
     FAILURE_NOT_ENUM    = "L0301", "A failure is an enum.";
     ENGINE_MISSING      = "L0302", "A failure has a variant for the engine.";

@@ -362,7 +362,7 @@ fn called(syscall: Syscall, root: &ExprMethodCall) -> Option<&ExprCall> {
 }
 
 /// The path of `path(..)`.
-fn called_path(expr: &Expr) -> Option<&Path> {
+pub(crate) fn called_path(expr: &Expr) -> Option<&Path> {
     match bare(expr) {
         Expr::Call(call) => path_of(call),
         _ => None,

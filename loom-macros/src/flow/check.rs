@@ -1,7 +1,7 @@
 //! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
-//! L0903, and those of its body, which `body/rules.rs` holds. Nothing is built here.
+//! L0903, of what it continues as, L0224, and those of its body, which `body/rules.rs` holds. Nothing is built here.
 
-use syn::{FnArg, Type};
+use syn::{FnArg, Path, Type};
 
 use crate::arguments;
 use crate::codes;
@@ -30,6 +30,7 @@ pub(crate) fn rules(flow: &Flow, diagnostics: &mut Diagnostics) {
     scheduled(flow, diagnostics);
     if let Some(survey) = &flow.survey {
         survey.check(diagnostics);
+        continuations(flow, &survey.continuations, diagnostics);
     }
 }
 
@@ -177,6 +178,20 @@ fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
             &input.ident,
             "a schedule has no input to start this with",
             "take none: read what is needed in a step, and the time from `ctx.now()`",
+        );
+    }
+}
+
+/// Which flow a part continues is not known here.
+fn continuations(flow: &Flow, paths: &[Path], diagnostics: &mut Diagnostics) {
+    let name = &flow.item.sig.ident;
+    let other = |path: &&Path| path.segments.last().is_some_and(|segment| segment.ident != *name);
+    for path in paths.iter().filter(|_| flow.kind != Kind::Part).filter(other) {
+        diagnostics.report(
+            codes::CONTINUES,
+            path,
+            format_args!("`{name}` can only continue as itself"),
+            format_args!("write `ctx.continue_as_new({name}(..))`; another flow is a child: `ctx.call(..)`, `ctx.spawn(..)`"),
         );
     }
 }

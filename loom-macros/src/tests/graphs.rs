@@ -113,6 +113,19 @@ fn joins_and_selects() {
 }
 
 #[test]
+fn going_on_as_new_leaves() {
+    assert_eq!(
+        graph("if n > 9 { return ctx.continue_as_new(f(ctx.run(a()).await?)).await; } ctx.run(b()).await"),
+        "branch [n > 9] { then => a, return }, b"
+    );
+    assert_eq!(
+        graph("loop { if x { ctx.continue_as_new(f(n)).await? } ctx.run(a()).await; }"),
+        "maybe unbounded loop [loop] { branch [x] { then => return }, a }"
+    );
+    assert_eq!(graph("ctx.continue_as_new(f(n)).await; ctx.run(b()).await"), "return, unreachable { b }");
+}
+
+#[test]
 fn what_nobody_reaches_is_marked() {
     assert_eq!(
         graph("ctx.run(a()).await; return Ok(()); ctx.run(b()).await; ctx.sleep(d).await;"),

@@ -101,6 +101,18 @@ fn of_identities() {
 }
 
 #[test]
+fn of_continuations() {
+    check(&[
+        ("ctx.continue_as_new(f(order)).await", &[]),
+        ("ctx.continue_as_new(crate::flows::f(order)).await", &[]),
+        ("let next = f(order); ctx.continue_as_new(next).await", &[]),
+        ("return ctx.continue_as_new(g(order)).await;", &["L0224"]),
+    ]);
+    let part = "#[flow(part)] async fn p(ctx: Ctx) -> R { ctx.continue_as_new(f(1)).await }";
+    assert_eq!(codes(part), [""; 0]);
+}
+
+#[test]
 fn of_repetition() {
     check(&[
         ("for x in xs { ctx.run(a(x)).await?; }", &[]),

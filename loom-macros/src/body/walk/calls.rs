@@ -25,6 +25,14 @@ impl Walker<'_> {
             self.arguments(&mut call.args);
             return;
         };
+        if root.method == "continue_as_new" {
+            let at = root.method.span();
+            let named = root.args.first().and_then(calls::called_path);
+            let named = named.filter(|path| path.get_ident().is_none_or(|name| !self.scope.binds(name)));
+            self.continuations.extend(named.cloned());
+            self.chain_arguments(call, false);
+            return self.returned(at);
+        }
         let syscall = Syscall::of(&root.method);
         if root.method == "clone" && links.iter().any(|link| Syscall::of(&link.method).is_some()) {
             // `ctx.clone().run(..)`: the clone has no place.
