@@ -52,14 +52,15 @@ codes! {
     SPAWNING            = "L0213", "A flow spawns nothing.";
     SLEEPING            = "L0214", "A flow sleeps through `ctx`.";
     OUTSIDE_WORLD       = "L0215", "A flow touches the outside world through steps only.";
-    GATE                = "L0216", "A gate has a literal name and a written type.";
+    GATE                = "L0216", "A gate or message has a literal name and a written type.";
     RUN_WITHOUT_ID      = "L0217", "`ctx.run` takes a step call, or has an id.";
     STEP_AWAITED        = "L0218", "A step call is handed to `ctx.run`, not awaited.";
     ID_TWICE            = "L0219", "Two durable calls need different ids.";
     ID_MISPLACED        = "L0220", "An id is given once, to a call that has one.";
-    NAME_NOT_LITERAL    = "L0221", "A part or decision has a literal name.";
+    NAME_NOT_LITERAL    = "L0221", "A part, decision or change has a literal name.";
     CTX_ESCAPES         = "L0222", "`ctx` is used by its own name, and only by the flow and its parts.";
     CEILING             = "L0223", "A flow reaches no effect class above its ceiling.";
+    CONTINUES           = "L0224", "A flow continues as itself.";
 
     FAILURE_NOT_ENUM    = "L0301", "A failure is an enum.";
     ENGINE_MISSING      = "L0302", "A failure has a variant for the engine.";

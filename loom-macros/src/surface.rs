@@ -4,7 +4,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
-use crate::item::{FnItem, Param};
+use crate::item::{FnItem, Param, type_is};
 
 /// The name of the associated function that joins the two; it sees what the anonymous constant holds.
 const CONSTRUCTOR: &str = "__loom_call";
@@ -30,7 +30,9 @@ impl Surface<'_> {
     }
 
     /// The same for an item that broke a rule: nobody will run it, but callers still compile.
-    pub(crate) fn stub(&self) -> TokenStream {
+    /// They give no context, wherever the item asks for one.
+    pub(crate) fn stub(mut self) -> TokenStream {
+        self.inputs.retain(|param| !is_context(&param.ty));
         let args = self.inputs.iter().map(|param| &param.ident);
         self.with_body(&quote_spanned! {Span::mixed_site()=>
             let _ = (#(#args,)*);
@@ -68,5 +70,13 @@ impl Surface<'_> {
                 fn #constructor(#(#params),*) -> #call { #body }
             }
         }
+    }
+}
+
+/// Whether a type is `Ctx` or a reference to it.
+fn is_context(ty: &syn::Type) -> bool {
+    match ty {
+        syn::Type::Reference(reference) => is_context(&reference.elem),
+        other => type_is(other, "Ctx"),
     }
 }

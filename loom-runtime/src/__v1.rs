@@ -42,9 +42,13 @@ pub fn schema_of<T: schemars::JsonSchema>() -> schemars::Schema {
 
 /// Waits for the first of several futures, in the order in which they are written.
 ///
-/// Two branches can be ready in one pass; the order then decides, so it must not be random.
+/// Two branches can be ready in one pass; the order then decides, so it must not be random. `biased;`, which
+/// tokio wants in front of them, changes nothing here.
 #[macro_export]
 macro_rules! select {
+    (biased; $($tokens:tt)*) => {
+        $crate::__v1::tokio::select! { biased; $($tokens)* }
+    };
     ($($tokens:tt)*) => {
         $crate::__v1::tokio::select! { biased; $($tokens)* }
     };

@@ -1,13 +1,15 @@
 //! What a flow awaits, where its type tells that no log knows of it: timers and tasks of tokio, however they got there.
 //! Not a list of what is fine: everything else is.
 
+use std::marker::PhantomData;
+
 use tokio::{
     task::JoinHandle,
     time::{Sleep, Timeout},
 };
 
-/// A future that a flow is about to await. The macro writes `Awaited(&future).by_flow()`: the inherent methods are those of
-/// the futures that are refused, and go before the trait's.
+/// A future that a flow is about to await. The macro writes `Awaited(&future).kind().by_flow()`: the inherent method is that
+/// of the futures that are refused, and goes before the trait's.
 pub struct Awaited<'f, F>(pub &'f F);
 
 /// Timers that outlive the process; those of tokio are none.
@@ -26,40 +28,79 @@ pub trait DurableTimer {}
 )]
 pub trait RecordedWork {}
 
-// The bounds speak of references, so that they are looked at where the methods are called and not here.
-impl<'f> Awaited<'f, Sleep> {
+/// What tokio makes and no log knows of.
+///
+/// One method for all of it: of a type that a mistake left unknown, several would be ambiguous, and the compiler would say
+/// so besides the mistake.
+pub trait OfTokio: Sized {
+    /// What is wrong with it.
+    type Kind;
+    /// A value of it.
+    const KIND: Self::Kind;
+}
+
+impl OfTokio for Sleep {
+    type Kind = Timer<Self>;
+    const KIND: Timer<Self> = Timer(PhantomData);
+}
+
+impl<F> OfTokio for Timeout<F> {
+    type Kind = Timer<Self>;
+    const KIND: Timer<Self> = Timer(PhantomData);
+}
+
+impl<T> OfTokio for JoinHandle<T> {
+    type Kind = Task<Self>;
+    const KIND: Task<Self> = Task(PhantomData);
+}
+
+impl<F: OfTokio> Awaited<'_, F> {
+    /// What is wrong with it.
+    pub fn kind(self) -> F::Kind {
+        F::KIND
+    }
+}
+
+/// A timer of tokio.
+pub struct Timer<F>(PhantomData<F>);
+
+impl<F> Timer<F> {
     /// Never.
     pub fn by_flow(self)
     where
-        &'f Sleep: DurableTimer,
+        F: DurableTimer,
     {
     }
 }
 
-impl<'f, F> Awaited<'f, Timeout<F>> {
-    /// Never.
-    pub fn by_flow(self)
-    where
-        &'f Timeout<F>: DurableTimer,
-    {
-    }
-}
+/// A task of tokio.
+pub struct Task<F>(PhantomData<F>);
 
-impl<'f, T> Awaited<'f, JoinHandle<T>> {
+impl<F> Task<F> {
     /// Never.
     pub fn by_flow(self)
     where
-        &'f JoinHandle<T>: RecordedWork,
+        F: RecordedWork,
     {
     }
 }
 
 /// All other futures.
 pub trait Anything {
-    /// Fine.
-    fn by_flow(self);
+    /// Nothing is wrong with it.
+    fn kind(self) -> Fine;
 }
 
 impl<F> Anything for Awaited<'_, F> {
-    fn by_flow(self) {}
+    fn kind(self) -> Fine {
+        Fine
+    }
+}
+
+/// Any other future.
+pub struct Fine;
+
+impl Fine {
+    /// Always.
+    pub fn by_flow(self) {}
 }

@@ -91,6 +91,8 @@ pub(crate) enum Target {
     Gate { name: Option<LitStr>, ty: Option<Type> },
     /// `ctx.decide("name", ..)`, `ctx.negotiate_budget("name", ..)`.
     Named { name: Option<LitStr> },
+    /// `ctx.changed("name")`.
+    Change { name: Option<LitStr> },
     /// `ctx.execute(id, step, ..)`: both are values, and may be literals. Whether the id differs from one repetition
     /// to the next.
     Dynamic { id: Option<LitStr>, step: Option<LitStr>, varies: bool },
@@ -257,6 +259,7 @@ impl Target {
             Syscall::Part => Self::Part { name, path: root.args.get(1).and_then(called_path).cloned() },
             Syscall::Suspend | Syscall::Receive => Self::Gate { name, ty: turbofish(root) },
             Syscall::Decide | Syscall::NegotiateBudget => Self::Named { name },
+            Syscall::Changed => Self::Change { name },
             Syscall::Execute => Self::Dynamic {
                 varies: name.is_none() && first.is_some_and(|id| scope.varies(&id.to_token_stream(), ctx)),
                 id: name,
@@ -275,7 +278,10 @@ impl Target {
             | Self::Gate { name, .. }
             | Self::Named { name }
             | Self::Dynamic { id: name, .. } => name.as_ref().map(LitStr::value),
-            Self::Awaited(_) | Self::Opaque(_) | Self::Emit { .. } | Self::Nothing => None,
+            // The runtime names changes: they have no place of their own.
+            Self::Change { .. } | Self::Awaited(_) | Self::Opaque(_) | Self::Emit { .. } | Self::Nothing => {
+                None
+            }
         }
     }
 }
@@ -356,7 +362,7 @@ fn called(syscall: Syscall, root: &ExprMethodCall) -> Option<&ExprCall> {
 }
 
 /// The path of `path(..)`.
-fn called_path(expr: &Expr) -> Option<&Path> {
+pub(crate) fn called_path(expr: &Expr) -> Option<&Path> {
     match bare(expr) {
         Expr::Call(call) => path_of(call),
         _ => None,

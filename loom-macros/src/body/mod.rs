@@ -50,6 +50,8 @@ pub(crate) struct Survey {
     pub(crate) calls: Vec<Call>,
     /// What else was seen.
     findings: Vec<Finding>,
+    /// What `ctx.continue_as_new(..)` is given, where it is called by a path.
+    pub(crate) continuations: Vec<Path>,
     pub(crate) graph: Vec<Node>,
     /// Whether the body notes where it waits, by a handle of its own.
     pub(crate) notes_lines: bool,

@@ -39,7 +39,7 @@ pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: &RuntimePat
     let line = line(at);
     let start = Span::mixed_site().located_at(future.span());
     let asked = quote_spanned! {start=>
-        { use #runtime::Anything as _; #runtime::Awaited(&__loom_f).by_flow(); }
+        { use #runtime::Anything as _; #runtime::Awaited(&__loom_f).kind().by_flow(); }
     };
     Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(end_of(future))=>
         (match #future { __loom_f => { #asked #handle.__near(#line); __loom_f } })

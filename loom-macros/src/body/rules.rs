@@ -44,8 +44,15 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
             "call the step in place, `ctx.run(step(x))`, or name this call: `ctx.run(call).id(\"deposit\")`",
         ),
         Target::Gate { name, ty } => {
+            let receives = call.syscall == Syscall::Receive;
             match name {
-                Some(name) => check_name(name, "gate", diagnostics),
+                Some(name) => check_name(name, if receives { "topic" } else { "gate" }, diagnostics),
+                None if receives => diagnostics.report(
+                    codes::GATE,
+                    method,
+                    "the topic of this message is not a string literal",
+                    "write it in place: `ctx.receive::<T>(\"payments\")`; `.key(..)` tells repetitions apart",
+                ),
                 None => diagnostics.report(
                     codes::GATE,
                     method,
@@ -54,16 +61,24 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
                 ),
             }
             if ty.is_none() {
+                let (what, example) = if receives { ("message", "Payment") } else { ("answer", "Approval") };
                 diagnostics.report(
                     codes::GATE,
                     method,
-                    format_args!("the type of the answer of `{method}` is not written here"),
-                    format_args!("write it, for its schema: `ctx.{method}::<Approval>(..)`"),
+                    format_args!("the type of the {what} of `{method}` is not written here"),
+                    format_args!("write it, for its schema: `ctx.{method}::<{example}>(..)`"),
                 );
             }
         }
         Target::Part { name, .. } => literal_name(call, name.as_ref(), "part", diagnostics),
         Target::Named { name } => literal_name(call, name.as_ref(), "decision", diagnostics),
+        Target::Change { name: Some(name) } => check_name(name, "change", diagnostics),
+        Target::Change { name: None } => diagnostics.report(
+            codes::NAME_NOT_LITERAL,
+            method,
+            "the name of a change is a string literal",
+            "write it in place: `ctx.changed(\"new-tax\")`",
+        ),
         Target::Dynamic { id: Some(id), .. } => check_name(id, "call", diagnostics),
         Target::Step(_)
         | Target::Flow(_)
@@ -166,7 +181,11 @@ fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
                 codes::STEP_TWICE,
                 path,
                 format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
-                "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome",
+                if call.syscall == Syscall::Run && earlier.syscall == Syscall::Run {
+                    "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
+                } else {
+                    "name at least one of them: `.id(\"deposit\")`"
+                },
             ),
             _ => {
                 let message = format_args!("the id `{id}` is taken by the call in line {line}");
@@ -185,10 +204,13 @@ fn another_id(call: &Call) -> String {
             "give one of them an id of its own: `ctx.sleep_until(..).id(\"deadline\")`".to_owned()
         }
         (_, Target::Gate { .. } | Target::Part { .. } | Target::Named { .. }) => {
-            format!("give one of them another name, or an id of its own: `ctx.{}(..).id(\"second\")`", call.method)
+            format!(
+                "give one of them another name, or an id of its own: `ctx.{}(..).id(\"second\")`",
+                call.method
+            )
         }
-        _ => "give one of them another id: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
-            .to_owned(),
+        (Syscall::Execute, _) => "write another id in one of them".to_owned(),
+        _ => "give one of them another id: `.id(\"deposit\")`".to_owned(),
     }
 }
 
@@ -200,7 +222,9 @@ fn has_identity(call: &Call) -> bool {
         | Target::Part { name, .. }
         | Target::Named { name }
         | Target::Dynamic { id: name, .. } => name.is_none(),
-        Target::Step(_) | Target::Flow(_) | Target::Emit { .. } | Target::Nothing => false,
+        Target::Step(_) | Target::Flow(_) | Target::Change { .. } | Target::Emit { .. } | Target::Nothing => {
+            false
+        }
     };
     !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))
 }

@@ -1,8 +1,9 @@
 //! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
-//! L0903, of its input's versions, L0404 and L0405, and those of its body, which `body/rules.rs` holds. Nothing is built here.
+//! L0903, of its input's versions, L0404 and L0405, of what it continues as, L0224, and those of its body, which
+//! `body/rules.rs` holds. Nothing is built here.
 
 use quote::ToTokens;
-use syn::{FnArg, Type};
+use syn::{FnArg, Path, Type};
 
 use crate::arguments;
 use crate::codes;
@@ -32,6 +33,7 @@ pub(crate) fn rules(flow: &Flow, diagnostics: &mut Diagnostics) {
     versioned(flow, diagnostics);
     if let Some(survey) = &flow.survey {
         survey.check(diagnostics);
+        continuations(flow, &survey.continuations, diagnostics);
     }
 }
 
@@ -207,6 +209,20 @@ fn versioned(flow: &Flow, diagnostics: &mut Diagnostics) {
         );
     } else if let Some(current) = flow.version {
         flow.upcasts.check(current, &flow.item.sig.ident, "inputs", flow.understood, diagnostics);
+    }
+}
+
+/// Which flow a part continues is not known here.
+fn continuations(flow: &Flow, paths: &[Path], diagnostics: &mut Diagnostics) {
+    let name = &flow.item.sig.ident;
+    let other = |path: &&Path| path.segments.last().is_some_and(|segment| segment.ident != *name);
+    for path in paths.iter().filter(|_| flow.kind != Kind::Part).filter(other) {
+        diagnostics.report(
+            codes::CONTINUES,
+            path,
+            format_args!("`{name}` can only continue as itself"),
+            format_args!("write `ctx.continue_as_new({name}(..))`; another flow is a child: `ctx.call(..)`, `ctx.spawn(..)`"),
+        );
     }
 }
 

@@ -113,6 +113,41 @@ fn joins_and_selects() {
 }
 
 #[test]
+fn branches_of_parallel_and_the_future_of_a_timeout_stand_side_by_side() {
+    assert_eq!(
+        graph(
+            "ctx.parallel(xs.map(|x| ctx.run(a(x)).key(x))).limit(8).fail_fast().await?; ctx.run(b()).await;"
+        ),
+        "parallel { xs.map(|x| ctx.run(a(x)).key(x)) => loop [|x|] { a } }, b"
+    );
+    assert_eq!(
+        graph("let all = vec![ctx.run(a()), ctx.run(b())]; ctx.parallel(all).drain().await;"),
+        "parallel { ctx.run(a()) => a; ctx.run(b()) => b }"
+    );
+    assert_eq!(
+        graph("ctx.timeout(days(1), ctx.call(f(n))).id(\"wait\").await; ctx.run(b()).await;"),
+        "parallel { ctx.call(f(n)) => child f: f; days(1) => timer wait }, b"
+    );
+    assert_eq!(
+        graph("let asked = ctx.run(a()); ctx.timeout(limit, asked).await;"),
+        "parallel { asked => a; limit => timer timeout }"
+    );
+}
+
+#[test]
+fn going_on_as_new_leaves() {
+    assert_eq!(
+        graph("if n > 9 { return ctx.continue_as_new(f(ctx.run(a()).await?)).await; } ctx.run(b()).await"),
+        "branch [n > 9] { then => a, return }, b"
+    );
+    assert_eq!(
+        graph("loop { if x { ctx.continue_as_new(f(n)).await? } ctx.run(a()).await; }"),
+        "maybe unbounded loop [loop] { branch [x] { then => return }, a }"
+    );
+    assert_eq!(graph("ctx.continue_as_new(f(n)).await; ctx.run(b()).await"), "return, unreachable { b }");
+}
+
+#[test]
 fn what_nobody_reaches_is_marked() {
     assert_eq!(
         graph("ctx.run(a()).await; return Ok(()); ctx.run(b()).await; ctx.sleep(d).await;"),

@@ -86,6 +86,8 @@ fn of_identities() {
             "ctx.suspend(\"ok\").await; ctx.receive::<T>(name).await; ctx.suspend::<_>(n).await;",
             &["L0216", "L0216", "L0216", "L0216"],
         ),
+        ("ctx.changed(\"new-tax\"); ctx.changed(\"new-tax\");", &[]),
+        ("ctx.changed(NAME); ctx.changed(\"New tax\");", &["L0221", "L0111"]),
         ("let call = a(); ctx.run(call).await;", &["L0217"]),
         ("let call = a(); ctx.run(call).id(\"a\").await;", &[]),
         ("ctx.run(a(x).await).await;", &["L0218"]),
@@ -96,6 +98,18 @@ fn of_identities() {
         ("ctx.negotiate_budget(name, ask).await;", &["L0221"]),
         ("ctx.negotiate_budget(\"a\", ask).await; ctx.decide(\"a\", || 1).await;", &["L0219"]),
     ]);
+}
+
+#[test]
+fn of_continuations() {
+    check(&[
+        ("ctx.continue_as_new(f(order)).await", &[]),
+        ("ctx.continue_as_new(crate::flows::f(order)).await", &[]),
+        ("let next = f(order); ctx.continue_as_new(next).await", &[]),
+        ("return ctx.continue_as_new(g(order)).await;", &["L0224"]),
+    ]);
+    let part = "#[flow(part)] async fn p(ctx: Ctx) -> R { ctx.continue_as_new(f(1)).await }";
+    assert_eq!(codes(part), [""; 0]);
 }
 
 #[test]
@@ -134,6 +148,7 @@ fn of_macros() {
         ("assert!(matches!(ctx.run(a()).await, Ok(n) if n > ctx.random()), \"{}\", 1);", &[]),
         ("vec![ctx.uuid(); 3];", &[]),
         ("select! { x = ctx.run(a()) => x, y = ctx.run(b()), if x > 1 => { y } else => 1 }", &[]),
+        ("select! { biased; x = ctx.run(a()) => x, y = ctx.run(a()) => y }", &["L0206"]),
         ("tokio::select! { x = ctx.run(a()) => x }", &["L0210"]),
         ("tokio::select! { biased; x = ctx.run(a()) => x }", &[]),
         ("futures::select_biased! { x = f => x }", &["L0210"]),

@@ -296,7 +296,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f

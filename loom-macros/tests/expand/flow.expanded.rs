@@ -210,7 +210,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
@@ -226,7 +226,7 @@ const _: () = {
                 __loom_f => {
                     {
                         use ::loom::__v1::Anything as _;
-                        ::loom::__v1::Awaited(&__loom_f).by_flow();
+                        ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                     }
                     __loom_near.__near(::core::line!());
                     __loom_f
@@ -238,7 +238,7 @@ const _: () = {
                     __loom_f => {
                         {
                             use ::loom::__v1::Anything as _;
-                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                            ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
@@ -257,7 +257,7 @@ const _: () = {
                     __loom_f => {
                         {
                             use ::loom::__v1::Anything as _;
-                            ::loom::__v1::Awaited(&__loom_f).by_flow();
+                            ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
@@ -276,7 +276,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
@@ -287,7 +287,7 @@ const _: () = {
             __loom_f => {
                 {
                     use ::loom::__v1::Anything as _;
-                    ::loom::__v1::Awaited(&__loom_f).by_flow();
+                    ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f

@@ -8,23 +8,40 @@ use syn::visit_mut::VisitMut as _;
 use syn::{Expr, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
 
 use crate::body::calls::{self, Call, Syscall};
+use crate::body::graph::Arm;
+use crate::body::label;
 use crate::body::scope::LineNotes;
 use crate::body::{Finding, NEAR, banned, rewrite};
 use crate::item::mentions;
 
 use super::Walker;
 
+/// What `ctx.timeout(limit, future)` is given.
+struct Limited {
+    future: Arm,
+    limit: String,
+}
+
 impl Walker<'_> {
     pub(super) fn method_call(&mut self, call: &mut ExprMethodCall) {
         let links = calls::chain(call, self.ctx);
         let Some(root) = links.first() else {
             if self.is_call_on_clone(call) {
-                return self.chain_arguments(call, false);
+                self.chain_arguments(call, false);
+                return;
             }
             self.visit_expr_mut(&mut call.receiver);
             self.arguments(&mut call.args);
             return;
         };
+        if root.method == "continue_as_new" {
+            let at = root.method.span();
+            let named = root.args.first().and_then(calls::called_path);
+            let named = named.filter(|path| path.get_ident().is_none_or(|name| !self.scope.binds(name)));
+            self.continuations.extend(named.cloned());
+            self.chain_arguments(call, false);
+            return self.returned(at);
+        }
         let syscall = Syscall::of(&root.method);
         if root.method == "clone" && links.iter().any(|link| Syscall::of(&link.method).is_some()) {
             // `ctx.clone().run(..)`: the clone has no place.
@@ -34,10 +51,15 @@ impl Walker<'_> {
             let earlier = self.calls.iter().filter(|earlier| earlier.syscall == syscall).count();
             Call::read(syscall, &links, earlier + 1, &self.scope, self.ctx)
         });
-        self.chain_arguments(call, syscall == Some(Syscall::Decide));
+        let limited = self.chain_arguments(call, syscall == Some(Syscall::Decide));
         if let Some(read) = read {
-            if let Some(node) = read.node() {
-                self.graph.push(node);
+            match (read.node(), limited) {
+                (Some(timer), Some(Limited { future, limit })) => {
+                    let timer = Arm { label: limit, body: vec![timer], leaves: false };
+                    self.graph.push_parallel(read.method.span(), vec![future, timer]);
+                }
+                (Some(node), None) => self.graph.push(node),
+                (None, _) => {}
             }
             let receiver = receiver_of(call);
             let indices = self.scope.indices(read.varies_by_id());
@@ -46,11 +68,13 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks the arguments of every link of a chain, the innermost first.
-    fn chain_arguments(&mut self, call: &mut ExprMethodCall, decides: bool) {
+    /// Walks the arguments of every link of a chain, the innermost first. The future of a `timeout` at its root is
+    /// handed back: it goes beside the timer.
+    fn chain_arguments(&mut self, call: &mut ExprMethodCall, decides: bool) -> Option<Limited> {
+        let mut limited = None;
         let is_root = match &mut *call.receiver {
             Expr::MethodCall(inner) => {
-                self.chain_arguments(inner, decides);
+                limited = self.chain_arguments(inner, decides);
                 false
             }
             _ => true,
@@ -59,10 +83,17 @@ impl Walker<'_> {
         self.recorded += recorded;
         if is_root && matches!(call.method.to_string().as_str(), "run" | "part") {
             self.called(&mut call.args);
+        } else if is_root && call.method == "parallel" {
+            self.side_by_side(&mut call.args, Some(call.method.span()));
+        } else if is_root && call.method == "timeout" && call.args.len() == 2 {
+            let limit = label::of(&call.args[0].to_token_stream());
+            self.visit_expr_mut(&mut call.args[0]);
+            limited = Some(Limited { future: self.arm(&mut call.args[1]), limit });
         } else {
             self.arguments(&mut call.args);
         }
         self.recorded -= recorded;
+        limited
     }
 
     /// Walks the arguments of `run` and `part`. What is called there is a step or a part, as the types say, so that a

@@ -2,9 +2,10 @@
 //! does nothing until `a` is joined, so the graph has it there. Only the graph is concerned: a call's id is
 //! that of the place where it is written.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut as _;
-use syn::{Expr, ExprCall, ExprMacro, Pat, Path};
+use syn::{Expr, ExprCall, ExprMacro, Pat, Path, Token};
 
 use crate::body::graph::{Arm, Node};
 use crate::body::label;
@@ -51,7 +52,12 @@ impl Walker<'_> {
             Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.span()),
             _ => None,
         };
-        let arms = match call.args.first_mut() {
+        self.side_by_side(&mut call.args, at);
+    }
+
+    /// The same for the arguments of whatever runs futures at once.
+    pub(super) fn side_by_side(&mut self, args: &mut Punctuated<Expr, Token![,]>, at: Option<Span>) {
+        let arms = match args.first_mut() {
             Some(Expr::Path(path)) if let Some(name) = path.path.get_ident() => match self.take(name) {
                 Some(Made::Each(arms)) => Some(arms),
                 Some(Made::Nodes(body)) => Some(vec![Arm { label: name.to_string(), body, leaves: false }]),
@@ -61,9 +67,9 @@ impl Walker<'_> {
             None => None,
         };
         let arms = arms.unwrap_or_else(|| {
-            let label = label::of(&call.args.to_token_stream());
+            let label = label::of(&args.to_token_stream());
             self.graph.open();
-            self.arguments(&mut call.args);
+            self.arguments(args);
             vec![self.graph.close_arm(label)]
         });
         if let Some(at) = at {

@@ -12,7 +12,7 @@ use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
-    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, PatIdent,
+    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, PatIdent, Path,
 };
 
 use crate::item::mentions;
@@ -43,6 +43,7 @@ pub(crate) fn walk(
         graph: Builder::new(),
         calls: Vec::new(),
         findings: Vec::new(),
+        continuations: Vec::new(),
         futures: Futures::default(),
         jumps: Vec::new(),
         recorded: 0,
@@ -54,6 +55,7 @@ pub(crate) fn walk(
         block,
         calls: walker.calls,
         findings: walker.findings,
+        continuations: walker.continuations,
         graph: walker.graph.close(),
         notes_lines: walker.notes_lines,
     }
@@ -69,6 +71,7 @@ struct Walker<'c> {
     graph: Builder,
     calls: Vec<Call>,
     findings: Vec<Finding>,
+    continuations: Vec<Path>,
     futures: Futures,
     /// Where a `break` may go, outermost first.
     jumps: Vec<Jump>,
@@ -178,8 +181,12 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_expr_return_mut(&mut self, exit: &mut ExprReturn) {
+        let left = self.graph.has_left();
         visit_mut::visit_expr_return_mut(self, exit);
-        self.returned(exit.return_token.span);
+        // `return ctx.continue_as_new(..).await` leaves once.
+        if left || !self.graph.has_left() {
+            self.returned(exit.return_token.span);
+        }
     }
 
     fn visit_expr_break_mut(&mut self, exit: &mut ExprBreak) {
@@ -192,8 +199,11 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_expr_try_mut(&mut self, tried: &mut ExprTry) {
+        let left = self.graph.has_left();
         visit_mut::visit_expr_try_mut(self, tried);
-        self.tried(tried.question_token.span);
+        if left || !self.graph.has_left() {
+            self.tried(tried.question_token.span);
+        }
     }
 
     fn visit_expr_block_mut(&mut self, block: &mut ExprBlock) {

@@ -14,4 +14,11 @@ async fn pay(order: u32, ctx: Ctx) -> u32 {
     order
 }
 
+// Callers give no context, and nothing is said of them.
+#[flow]
+async fn shop(ctx: Ctx, order: u32) -> loom::Result<u32> {
+    let paid = ctx.part("pay", pay(order)).await;
+    ctx.call(checkout(paid)).await
+}
+
 fn main() {}
