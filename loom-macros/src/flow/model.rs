@@ -29,6 +29,10 @@ pub(crate) struct Flow {
     pub(crate) schedule: Option<LitStr>,
     /// In whose local time it is read.
     pub(crate) time_zone: Option<LitStr>,
+    /// The policy on overlaps.
+    pub(crate) overlap: Option<LitStr>,
+    /// The policy on missed instants.
+    pub(crate) catch_up: Option<LitStr>,
     /// The context's parameter, if the first is one.
     pub(crate) ctx: Option<Param>,
     /// The parameters behind it.
@@ -81,7 +85,8 @@ impl Kind {
 impl Flow {
     pub(crate) fn new(parsed: Parsed, kind: Kind, diagnostics: &mut Diagnostics) -> Self {
         let Parsed { args, item } = parsed;
-        let FlowArgs { part: _, effects, policies, schedule, time_zone, name: written_name, root } = args;
+        let FlowArgs { effects, policies, schedule, time_zone, overlap, catch_up, .. } = args;
+        let (written_name, root) = (args.name, args.root);
         let ctx = context(&item);
         let behind = usize::from(ctx.is_some());
         let (mut inputs, mut unusable) = (Vec::new(), Vec::new());
@@ -113,6 +118,8 @@ impl Flow {
             policies: policies.unwrap_or_default(),
             schedule,
             time_zone,
+            overlap,
+            catch_up,
             ctx,
             inputs,
             unusable,

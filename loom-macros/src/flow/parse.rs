@@ -11,7 +11,8 @@ use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 
 const KEYS: &str =
-    "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `name` and `crate`";
+    "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `overlap`, `catch_up`, `name` and \
+     `crate`";
 
 /// `#[flow(..)]`.
 #[derive(Default, FromMeta)]
@@ -27,6 +28,10 @@ pub(crate) struct FlowArgs {
     pub(crate) schedule: Option<LitStr>,
     /// In whose local time that is read.
     pub(crate) time_zone: Option<LitStr>,
+    /// What happens when a run is due while another goes on.
+    pub(crate) overlap: Option<LitStr>,
+    /// What happens to instants that were missed.
+    pub(crate) catch_up: Option<LitStr>,
     /// The name in logs, when it is not the function's.
     pub(crate) name: Option<LitStr>,
     #[darling(rename = "crate")]

@@ -26,6 +26,9 @@ fn render(nodes: &[Node]) -> String {
             Node::Decision { id, .. } => format!("decision {id}"),
             Node::Emit { id, event: None, .. } => id.clone(),
             Node::Emit { id, event: Some(event), .. } => format!("{id} {event}"),
+            Node::Message { id, .. } => format!("message {id}"),
+            Node::Send { id, .. } => format!("send {id}"),
+            Node::Child { id, flow, .. } => format!("child {flow} as {id}"),
             Node::Part { id, part, .. } => format!("part {part} as {id}"),
             Node::Loop { label, name, body, bound, .. } => {
                 let mark = match bound {
