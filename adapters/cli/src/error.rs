@@ -1,8 +1,9 @@
 //! What a command says when it could not do what it was asked: what it was, what was expected, what to do next.
 //! Not the failures of flows: those are outcomes, and are printed as such.
 
+use coordination::ScheduleError;
 use loom_runtime::{
-    AnswerError, BuildError, ControlError, ExecutionId, StartError,
+    AnswerError, BuildError, ControlError, ExecutionId, SendError, StartError,
     kernel::{InvalidId, InvalidPayload},
     ports::StoreError,
 };
@@ -110,6 +111,18 @@ impl From<ControlError> for CliError {
             | ControlError::AlreadyJudged { execution, .. } => {
                 Self::refused(message).help(format!("`{}` tells where it stands", show(&execution)))
             }
+        }
+    }
+}
+
+impl From<ScheduleError> for CliError {
+    fn from(error: ScheduleError) -> Self {
+        let message = error.to_string();
+        match error {
+            ScheduleError::Send(SendError::Store(error)) => error.into(),
+            ScheduleError::Unknown { .. } => Self::refused(message).help("`schedules` lists them"),
+            ScheduleError::TooMany { .. } | ScheduleError::InvalidId(_) => Self::usage(message),
+            _ => Self::refused(message),
         }
     }
 }

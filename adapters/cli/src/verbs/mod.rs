@@ -9,6 +9,7 @@ mod graph;
 mod list;
 mod logs;
 mod resume;
+mod schedules;
 mod schema;
 mod show;
 mod standing;
@@ -61,6 +62,7 @@ impl Verbs<'_> {
             StoreVerb::Show(args) => self.show(args).await,
             StoreVerb::Logs(args) => self.logs(args).await,
             StoreVerb::Debug(args) => self.debug(args).await,
+            StoreVerb::Schedules(args) => self.schedules(args).await,
             StoreVerb::Worker(args) => self.worker(args).await,
         }
     }

@@ -45,6 +45,7 @@ impl Made {
             input,
             code,
             seed: Digest::of(b"seed"),
+            parent: None,
             flags: Vec::new(),
         }));
         made
