@@ -39,8 +39,8 @@ pub use app::{
     Pending, ProjectError, Said, SendError, SendMessage, Start, StartDynamic, StartError, UpdateError,
 };
 pub use context::{
-    CallDynamic, Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel, PartRun,
-    Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
+    CallDynamic, Cancellation, Child, ChildCall, Ctx, Decide, Drain, Execute, FailFast, Failures, Parallel,
+    PartRun, Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend, Timeout, Update, Uuid,
 };
 pub use descriptor::{
     Arm, Bound, FlowDescriptor, GateDescriptor, Invoke, Location, Node, PartDescriptor, PartFn,

@@ -10,8 +10,7 @@ use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 
-const KEYS: &str =
-    "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `overlap`, `catch_up`, `name` and \
+const KEYS: &str = "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `overlap`, `catch_up`, `name` and \
      `crate`";
 
 /// `#[flow(..)]`.

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    CallDynamic, Cancellation, ChildCall, Decide, Execute, Parallel, PartRun, Receive, Run, Scope, Sleep, Spawn, Suspend,
-    Timeout, background::Background, place::Place,
+    CallDynamic, Cancellation, ChildCall, Decide, Execute, Parallel, PartRun, Receive, Run, Scope, Sleep,
+    Spawn, Suspend, Timeout, background::Background, place::Place,
 };
 use crate::{DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, PartCall, Registry, Site, Step, StepCall};
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use loom::{
-    App, CatchUp, Entry, Flow as _, FlowDescriptor, Memory, Overlap, Registry, ScheduleDescriptor, ScheduleError,
-    Schedules as _, Status, nominal, prelude::*,
+    App, CatchUp, Entry, Flow as _, FlowDescriptor, Memory, Overlap, Registry, ScheduleDescriptor,
+    ScheduleError, Schedules as _, Status, nominal, prelude::*,
 };
 
 use crate::support::{Rig, World, id, on_both, registry, report as report_of, until};
@@ -215,7 +215,10 @@ async fn a_changed_expression_takes_effect_and_a_removed_schedule_stops() {
     let all = instants(&runs(&second, start).await);
     assert_eq!(all.len(), 3, "{all:?}");
     let of_the_hour = |after: i64| (minutes_of(start) + after) % 60;
-    assert!(matches!(all[1..].iter().map(|at| of_the_hour(*at)).collect::<Vec<_>>()[..], [3, 7] | [7, 3]), "{all:?}");
+    assert!(
+        matches!(all[1..].iter().map(|at| of_the_hour(*at)).collect::<Vec<_>>()[..], [3, 7] | [7, 3]),
+        "{all:?}"
+    );
     second.shutdown(Duration::ZERO).await;
     let third = program(&store, &world, registry!(flows: [quick], steps: [report]));
     third.work();
@@ -315,7 +318,9 @@ on_both! {
 
 #[test]
 fn a_schedule_that_cannot_be_kept_is_refused() {
-    let build = |schedule| App::builder().registry(flow(quick::DESCRIPTOR, schedule)).provide(World::default()).build();
+    let build = |schedule| {
+        App::builder().registry(flow(quick::DESCRIPTOR, schedule)).provide(World::default()).build()
+    };
     let wrong = build(ScheduleDescriptor::new("61 * * * *", "UTC")).err().unwrap();
     assert!(wrong.to_string().contains("schedule of flow `quick`"), "{wrong}");
     let wrong = build(ScheduleDescriptor::new("1 * * * *", "Mars/Olympus")).err().unwrap();

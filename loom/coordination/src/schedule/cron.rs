@@ -72,7 +72,8 @@ impl Cron {
 
     /// The dates that match, from the one before the instant's on.
     fn dates(&self, instant: Timestamp) -> impl Iterator<Item = Date> + '_ {
-        let from = Instant::from_microsecond(instant.as_micros()).ok().map(|at| self.zone.to_datetime(at).date());
+        let from =
+            Instant::from_microsecond(instant.as_micros()).ok().map(|at| self.zone.to_datetime(at).date());
         let mut date = from.and_then(|date| date.yesterday().ok());
         std::iter::from_fn(move || {
             for _ in 0..HORIZON {
@@ -130,7 +131,8 @@ impl Cron {
 
 /// The values that a field stands for, as bits.
 fn set(field: &str, range: RangeInclusive<u8>, names: &[&str]) -> Result<u64, String> {
-    let wrong = || format!("`{field}` is no field of a cron expression from {} to {}", range.start(), range.end());
+    let wrong =
+        || format!("`{field}` is no field of a cron expression from {} to {}", range.start(), range.end());
     let value = |text: &str| {
         let named = names.iter().zip(*range.start()..).find(|(name, _)| name.eq_ignore_ascii_case(text));
         let value = named.map(|(_, value)| value).or_else(|| text.parse().ok());
@@ -173,11 +175,23 @@ mod tests {
     /// (zone, a day with a gap, its change, a day with a fold), each day from the noon before to the noon of it.
     const CHANGES: [(&str, [&str; 2], [&str; 2]); 3] = [
         // 01:00 → 02:00, and 02:00 → 01:00
-        ("Europe/Lisbon", ["2026-03-28T12:00:00Z", "2026-03-29T12:00:00Z"], ["2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z"]),
+        (
+            "Europe/Lisbon",
+            ["2026-03-28T12:00:00Z", "2026-03-29T12:00:00Z"],
+            ["2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z"],
+        ),
         // 02:00 → 03:00, and 03:00 → 02:00
-        ("Europe/Zurich", ["2026-03-28T12:00:00Z", "2026-03-29T12:00:00Z"], ["2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z"]),
+        (
+            "Europe/Zurich",
+            ["2026-03-28T12:00:00Z", "2026-03-29T12:00:00Z"],
+            ["2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z"],
+        ),
         // 02:00 → 03:00, and 02:00 → 01:00
-        ("America/New_York", ["2026-03-07T17:00:00Z", "2026-03-08T17:00:00Z"], ["2026-10-31T17:00:00Z", "2026-11-01T17:00:00Z"]),
+        (
+            "America/New_York",
+            ["2026-03-07T17:00:00Z", "2026-03-08T17:00:00Z"],
+            ["2026-10-31T17:00:00Z", "2026-11-01T17:00:00Z"],
+        ),
     ];
 
     #[test]
@@ -253,7 +267,16 @@ mod tests {
 
     #[test]
     fn what_the_macro_refuses_is_refused() {
-        for bad in ["", "0 9 * *", "60 * * * *", "* * 0 * *", "* * * * 8", "9-5 * * * *", "*/0 * * * *", "1,,2 * * * *"] {
+        for bad in [
+            "",
+            "0 9 * *",
+            "60 * * * *",
+            "* * 0 * *",
+            "* * * * 8",
+            "9-5 * * * *",
+            "*/0 * * * *",
+            "1,,2 * * * *",
+        ] {
             assert!(Cron::new(bad, "UTC").is_err(), "{bad}");
         }
         assert!(Cron::new("* * * * *", "Mars/Olympus").is_err());

@@ -81,7 +81,9 @@ pub enum ScheduleError {
         known: String,
     },
     /// The range holds too many instants.
-    #[error("the schedule of `{flow}` is due more than {MOST} times in this range: backfill it in several pieces")]
+    #[error(
+        "the schedule of `{flow}` is due more than {MOST} times in this range: backfill it in several pieces"
+    )]
     TooMany {
         /// The flow.
         flow: String,

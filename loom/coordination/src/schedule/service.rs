@@ -2,9 +2,8 @@
 //! Not the schedules: those are executions.
 
 use loom_runtime::{
-    Registry, RegistryError, Service,
     __v1::{SERVICES_V1, linkme},
-    Flow as _,
+    Flow as _, Registry, RegistryError, Service,
     kernel::Payload,
 };
 
