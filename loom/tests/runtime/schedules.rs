@@ -66,7 +66,7 @@ async fn settle(app: &App) {
 /// The runs that there are, in minutes after `from`, with their statuses.
 async fn runs(app: &App, from: Timestamp) -> Vec<(i64, Status)> {
     let rows = app.list(&loom::ports::ListFilter::default()).await.unwrap();
-    for row in rows.iter().filter(|row| row.status == Status::Parked) {
+    if let Some(row) = rows.iter().find(|row| row.status == Status::Parked) {
         panic!("{} is parked: {:?}", row.id, report_of(app, &row.id).await);
     }
     let of = |at: Timestamp| (at.as_micros() - from.as_micros()).div_euclid(60_000_000);
