@@ -104,18 +104,7 @@ impl FromMeta for DurationText {
 impl DurationText {
     /// The duration in milliseconds, or `None`.
     pub(crate) fn millis(&self) -> Option<u64> {
-        let text = self.0.value();
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, unit) = text.split_at(digits);
-        let factor = match unit {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return None,
-        };
-        number.parse::<u64>().ok()?.checked_mul(factor)
+        millis(&self.0.value())
     }
 
     /// Reports a duration that cannot be read, or that leaves no time at all.
@@ -142,6 +131,21 @@ impl DurationText {
             );
         }
     }
+}
+
+/// The milliseconds of a duration such as `10s`.
+pub(crate) fn millis(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 /// `::core::time::Duration` of so many milliseconds.

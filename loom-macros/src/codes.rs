@@ -98,6 +98,7 @@ codes! {
     TIME_ZONE           = "L0902", "A time zone is named in the IANA database.";
     SCHEDULED           = "L0903", "A schedule starts a flow, and has no input for it.";
     POLICY_ITEM         = "L0904", "A policy is a `const`, a `static` or a `fn` without parameters.";
+    SCHEDULE_POLICY     = "L0905", "A schedule's policies are among those that there are.";
 }
 
 #[cfg(test)]

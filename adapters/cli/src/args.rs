@@ -88,6 +88,10 @@ pub(crate) enum StoreVerb {
     Branches,
     /// Point a branch to an execution: a new one, or from another execution with `--from`
     Promote(Promote),
+    /// List the schedules of this program, or tell one of them something
+    ///
+    /// What a schedule is told waits until a worker takes it.
+    Schedules(Schedules),
     /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
     Worker(Worker),
 }
@@ -204,6 +208,45 @@ pub(crate) struct Cancel {
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) detach: Detach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schedules {
+    #[command(subcommand)]
+    pub(crate) told: Option<ScheduleTold>,
+}
+
+/// What a schedule is told.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScheduleTold {
+    /// Start nothing from now on
+    Pause {
+        /// The flow
+        flow: String,
+        #[command(flatten)]
+        by: By,
+    },
+    /// Go on with the next instant
+    Resume {
+        /// The flow
+        flow: String,
+        #[command(flatten)]
+        by: By,
+    },
+    /// Start a run now, whatever else goes on
+    Trigger {
+        /// The flow
+        flow: String,
+    },
+    /// Start a run for each instant of a range that has none
+    Backfill {
+        /// The flow
+        flow: String,
+        /// The first instant, as in 2026-11-30T00:00:00Z
+        from: String,
+        /// The instant after the last
+        to: String,
+    },
 }
 
 #[derive(Debug, Args)]

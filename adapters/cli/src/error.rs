@@ -1,8 +1,9 @@
 //! What a command says when it could not do what it was asked: what it was, what was expected, what to do next.
 //! Not the failures of flows: those are outcomes, and are printed as such.
 
+use coordination::ScheduleError;
 use loom_runtime::{
-    AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, StartError,
+    AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, SendError, StartError,
     kernel::{InvalidId, InvalidPayload},
     ports::StoreError,
 };
@@ -149,6 +150,18 @@ impl From<BranchError> for CliError {
             }
             BranchError::Moved { branch, found, .. } => Self::refused(message)
                 .help(format!("`promote {branch} EXECUTION --from {found}` moves it from there")),
+            _ => Self::refused(message),
+        }
+    }
+}
+
+impl From<ScheduleError> for CliError {
+    fn from(error: ScheduleError) -> Self {
+        let message = error.to_string();
+        match error {
+            ScheduleError::Send(SendError::Store(error)) => error.into(),
+            ScheduleError::Unknown { .. } => Self::refused(message).help("`schedules` lists them"),
+            ScheduleError::TooMany { .. } | ScheduleError::InvalidId(_) => Self::usage(message),
             _ => Self::refused(message),
         }
     }

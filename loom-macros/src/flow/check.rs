@@ -1,6 +1,6 @@
 //! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
-//! L0903, of its input's versions, L0404 and L0405, of what it continues as, L0224, and those of its body, which
-//! `body/rules.rs` holds. Nothing is built here.
+//! L0903 and L0905, of its input's versions, L0404 and L0405, of what it continues as, L0224, and those of its body,
+//! which `body/rules.rs` holds. Nothing is built here.
 
 use quote::ToTokens;
 use syn::{FnArg, Path, Type};
@@ -154,19 +154,32 @@ fn name(flow: &Flow, diagnostics: &mut Diagnostics) {
 
 fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
     let Some(cron) = &flow.schedule else {
-        if let Some(zone) = flow.time_zone.as_ref().filter(|_| flow.understood) {
-            diagnostics.report(
-                codes::SCHEDULED,
-                zone,
-                "a time zone without a schedule means nothing",
-                "add `schedule = \"0 9 * * MON-FRI\"`, or remove `time_zone`",
-            );
+        let alone = [
+            (&flow.time_zone, "a time zone", "time_zone"),
+            (&flow.overlap, "a policy on overlaps", "overlap"),
+            (&flow.catch_up, "a policy on missed instants", "catch_up"),
+        ];
+        for (written, what, key) in alone {
+            if let Some(written) = written.as_ref().filter(|_| flow.understood) {
+                diagnostics.report(
+                    codes::SCHEDULED,
+                    written,
+                    format_args!("{what} without a schedule means nothing"),
+                    format_args!("add `schedule = \"0 9 * * MON-FRI\"`, or remove `{key}`"),
+                );
+            }
         }
         return;
     };
     schedule::check_cron(cron, diagnostics);
     if let Some(zone) = &flow.time_zone {
         schedule::check_zone(zone, diagnostics);
+    }
+    if let Some(overlap) = &flow.overlap {
+        schedule::check_overlap(overlap, diagnostics);
+    }
+    if let Some(catch_up) = &flow.catch_up {
+        schedule::check_catch_up(catch_up, diagnostics);
     }
     if flow.kind == Kind::Part {
         diagnostics.report(
@@ -180,7 +193,7 @@ fn scheduled(flow: &Flow, diagnostics: &mut Diagnostics) {
             codes::SCHEDULED,
             &input.ident,
             "a schedule has no input to start this with",
-            "take none: read what is needed in a step, and the time from `ctx.now()`",
+            "take none: read what is needed in a step, and the instant from `loom::nominal(ctx.execution())`",
         );
     }
 }

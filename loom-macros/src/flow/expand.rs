@@ -4,12 +4,13 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::LitStr;
 
-use crate::arguments::optional;
+use crate::arguments::{duration, optional};
 use crate::body::{self, Call, SITES, Survey, Syscall, Target};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
 use crate::registration;
+use crate::schedule::{self, CatchUp};
 use crate::surface::Surface;
 
 use super::ceiling;
@@ -195,7 +196,7 @@ fn descriptor(flow: &Flow) -> TokenStream {
     let location = location::location(ident.span(), runtime);
     let effects = optional(flow.effects.as_ref());
     let policies = flow.policies.descriptors(runtime, "NamedPolicy", "DESCRIPTOR");
-    let schedule = optional(schedule(flow));
+    let schedule = optional(scheduled(flow));
     let (shape, versions) = (shape(flow), versions(flow));
     quote_spanned! {Span::mixed_site()=>
         #runtime::FlowDescriptor {
@@ -228,11 +229,29 @@ fn versions(flow: &Flow) -> TokenStream {
 }
 
 /// The description of the schedule; UTC when no zone is given.
-fn schedule(flow: &Flow) -> Option<TokenStream> {
+fn scheduled(flow: &Flow) -> Option<TokenStream> {
     let (runtime, cron) = (&flow.runtime, flow.schedule.as_ref()?);
     let zone = flow.time_zone.as_ref().map_or_else(|| "UTC".to_owned(), LitStr::value);
+    let overlap = flow.overlap.as_ref().and_then(schedule::overlap).map(|policy| {
+        let policy = Ident::new(policy, Span::mixed_site());
+        quote_spanned!(Span::mixed_site()=> .overlap(#runtime::Overlap::#policy))
+    });
+    let catch_up = flow.catch_up.as_ref().and_then(schedule::catch_up).map(|policy| {
+        let policy = match policy {
+            CatchUp::Skip => quote_spanned!(Span::mixed_site()=> Skip),
+            CatchUp::Latest(millis) => {
+                let within = duration(millis);
+                quote_spanned!(Span::mixed_site()=> Latest { within: #within })
+            }
+            CatchUp::All(millis) => {
+                let within = duration(millis);
+                quote_spanned!(Span::mixed_site()=> All { within: #within })
+            }
+        };
+        quote_spanned!(Span::mixed_site()=> .catch_up(#runtime::CatchUp::#policy))
+    });
     Some(quote_spanned! {Span::mixed_site()=>
-        #runtime::ScheduleDescriptor::new(#cron, #zone)
+        #runtime::ScheduleDescriptor::new(#cron, #zone) #overlap #catch_up
     })
 }
 

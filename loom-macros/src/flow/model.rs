@@ -37,6 +37,10 @@ pub(crate) struct Flow {
     /// Where it is written, if it is.
     pub(crate) written_version: Option<LitInt>,
     pub(crate) upcasts: Upcasts,
+    /// The policy on overlaps.
+    pub(crate) overlap: Option<LitStr>,
+    /// The policy on missed instants.
+    pub(crate) catch_up: Option<LitStr>,
     /// The context's parameter, if the first is one.
     pub(crate) ctx: Option<Param>,
     /// The parameters behind it.
@@ -95,6 +99,8 @@ impl Flow {
             policies,
             schedule,
             time_zone,
+            overlap,
+            catch_up,
             version,
             upcast,
             name: written_name,
@@ -135,6 +141,8 @@ impl Flow {
             version: arguments::check_version(version.as_ref(), diagnostics),
             written_version: version,
             upcasts: upcast.unwrap_or_default(),
+            overlap,
+            catch_up,
             ctx,
             inputs,
             unusable,

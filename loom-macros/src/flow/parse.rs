@@ -11,7 +11,7 @@ use crate::item::FnItem;
 use crate::keys::keys;
 use crate::upcasts::Upcasts;
 
-const KEYS: &str = "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `version`, `upcast(1 => from_v1, ..)`, `name` and `crate`";
+const KEYS: &str = "`#[flow]` takes `part`, `effects(..)`, `policies = [..]`, `schedule`, `time_zone`, `overlap`, `catch_up`, `version`, `upcast(1 => from_v1, ..)`, `name` and `crate`";
 
 keys! {
     /// `#[flow(..)]`.
@@ -26,6 +26,10 @@ keys! {
         pub(crate) schedule: Option<LitStr> = text,
         /// In whose local time that is read: `time_zone = "Europe/Zurich"`.
         pub(crate) time_zone: Option<LitStr> = text,
+        /// What happens when a run is due while another goes on: `overlap = "queue"`.
+        pub(crate) overlap: Option<LitStr> = text,
+        /// What happens to instants that were missed: `catch_up = "all within 6h"`.
+        pub(crate) catch_up: Option<LitStr> = text,
         /// The version of its input's shape as it is: `version = 2`.
         pub(crate) version: Option<LitInt>,
         /// What reads inputs of older versions: `upcast(1 => from_v1)`.

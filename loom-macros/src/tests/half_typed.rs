@@ -24,7 +24,11 @@ const SAMPLES: [(&str, &str, &str); 19] = [
     ),
     ("flow", "", FLOW),
     ("flow", "part", FLOW),
-    ("flow", r#"schedule = "0 9 * * MON-FRI", time_zone = "Europe/Zurich", policies = [A, b::C]"#, FLOW),
+    (
+        "flow",
+        r#"schedule = "0 9 * * MON-FRI", time_zone = "Europe/Zurich", overlap = "queue", catch_up = "all within 6h", policies = [A, b::C]"#,
+        FLOW,
+    ),
     ("tool", r#"reads, effects("shop.read"), name = "find-order""#, STEP),
     (
         "tool",

@@ -354,6 +354,13 @@ fn of_schedules() {
         ("schedule = \"0 9 * *\"", "", &["L0901"]),
         ("schedule = \"0 0 31 2 *\", time_zone = \"Zurich\"", "", &["L0901", "L0902"]),
         ("time_zone = \"UTC\"", "", &["L0903"]),
+        ("schedule = \"* * * * *\", overlap = \"queue\", catch_up = \"all within 6h\"", "", &[]),
+        (
+            "schedule = \"* * * * *\", overlap = \"wait\", catch_up = \"all within six\"",
+            "",
+            &["L0905", "L0905"],
+        ),
+        ("overlap = \"queue\", catch_up = \"skip\"", "", &["L0903", "L0903"]),
         ("part, schedule = \"* * * * *\"", "", &["L0903"]),
         ("schedule = \"* * * * *\"", ", a: A", &["L0903"]),
         ("policies = [P, P]", "", &["L0704"]),

@@ -66,8 +66,7 @@ async fn settle(app: &App) {
 /// The runs that there are, in minutes after `from`, with their statuses.
 async fn runs(app: &App, from: Timestamp) -> Vec<(i64, Status)> {
     let rows = app.list(&loom::ports::ListFilter::default()).await.unwrap();
-    let parked = rows.iter().find(|row| row.status == Status::Parked);
-    if let Some(row) = parked {
+    if let Some(row) = rows.iter().find(|row| row.status == Status::Parked) {
         panic!("{} is parked: {:?}", row.id, report_of(app, &row.id).await);
     }
     let of = |at: Timestamp| (at.as_micros() - from.as_micros()).div_euclid(60_000_000);
@@ -263,6 +262,27 @@ async fn a_schedule_lives_long() {
         let least = usize::from(overlap != Overlap::Allow);
         assert!((least..=3).contains(&running.len()), "{overlap:?} {running:?}");
     }
+}
+
+/// What an earlier run of the keeper has started, and what has ended since, holds nobody up and is not run again.
+#[tokio::test(start_paused = true)]
+async fn a_later_backfill_passes_over_what_has_run() {
+    let (store, world) = (Memory::new(), World::default());
+    let limits = loom::Limits { history: 60, ..loom::Limits::default() };
+    let app = limited(&store, &world, flow(quick::DESCRIPTOR, EVERY_TEN), limits);
+    let schedule = app.schedule("quick").unwrap();
+    let (from, hour) = (Timestamp::from_micros(tenth(&app).as_micros() / 2), Duration::from_secs(3600));
+    app.work();
+    assert_eq!(schedule.backfill(from..from.plus(hour)).await.unwrap().len(), 6);
+    tokio::time::sleep(MINUTE * 60 * 5).await;
+    assert!(app.row(&id("schedule:quick")).await.unwrap().base > 60);
+    // The same and more: the new ones come after the old ones.
+    let all = schedule.backfill(from..from.plus(hour * 2)).await.unwrap();
+    tokio::time::sleep(MINUTE * 5).await;
+    for run in &all {
+        assert_eq!(world.count(run.as_str()), 1, "{run}");
+    }
+    assert!(schedule.show().await.unwrap().running.is_empty());
 }
 
 /// Once a year: so that nothing happens by itself in these.

@@ -12,6 +12,7 @@ mod list;
 mod logs;
 mod replay_check;
 mod resume;
+mod schedules;
 mod schema;
 mod show;
 mod standing;
@@ -71,6 +72,7 @@ impl Verbs<'_> {
             StoreVerb::Diff(args) => self.diff(args).await,
             StoreVerb::Branches => self.branches().await,
             StoreVerb::Promote(args) => self.promote(args).await,
+            StoreVerb::Schedules(args) => self.schedules(args).await,
             StoreVerb::Worker(args) => self.worker(args).await,
         }
     }

@@ -181,3 +181,19 @@ async fn what_waits_for_code_is_listed_as_such() {
     assert_eq!(json["executions"][0]["waits_for_code"], "000000000000000a");
     assert!(json["executions"][1].get("waits_for_code").is_none());
 }
+
+#[tokio::test]
+async fn schedules_as_json() {
+    let shell = Shell::default();
+    let json = shell.run("schedules --json").await.ends(Exit::Done).json();
+    let tidy = &json["schedules"][0];
+    assert_eq!((&tidy["flow"], &tidy["cron"]), (&json!("tidy"), &json!("0 18 * * MON-FRI")));
+    assert_eq!((&tidy["overlap"], tidy["next"].as_array().unwrap().len()), (&json!("skip"), 5));
+    let runs = shell.run("schedules backfill tidy 2026-11-30T00:00:00Z 2026-12-02T00:00:00Z --json").await;
+    let runs = runs.ends(Exit::Done).json();
+    assert_eq!(runs, json!({"runs": ["tidy@2026-11-30T17:00:00Z", "tidy@2026-12-01T17:00:00Z"]}));
+    shell.run("schedules backfill tidy yesterday today").await.ends(Exit::Usage).warns("no instant");
+    shell.run("schedules pause nothing").await.ends(Exit::Refused).warns("scheduled are: tidy");
+    shell.run("schedules pause tidy --by ada").await.ends(Exit::Done);
+    shell.run("schedules trigger tidy").await.ends(Exit::Done);
+}

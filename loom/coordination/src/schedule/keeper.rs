@@ -134,11 +134,13 @@ impl Desk {
         let Self { control, due, runs, .. } = self;
         let ended = poll_fn(|context| {
             // The first poll starts a run. Those behind one that has ended get theirs at the next wait, in the same pass.
-            let ended = runs.iter_mut().position(|run| Pin::new(&mut run.call).poll(context).is_ready());
-            ended.map_or(Poll::Pending, |index| {
-                drop(runs.remove(index));
-                Poll::Ready(())
-            })
+            match runs.iter_mut().position(|run| Pin::new(&mut run.call).poll(context).is_ready()) {
+                Some(ended) => {
+                    runs.remove(ended);
+                    Poll::Ready(())
+                }
+                None => Poll::Pending,
+            }
         });
         let timer = async {
             match due {
