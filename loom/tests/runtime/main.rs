@@ -12,6 +12,7 @@ mod events;
 mod exchange;
 mod faults;
 mod gates;
+mod golden;
 mod owners;
 mod projections;
 mod replays;
