@@ -23,7 +23,7 @@ use super::{
     attempt::{self, TIDYING},
     engine::Engine,
     locals::{Lease, Local, Progress},
-    transition,
+    snapshots, transition,
 };
 use crate::{
     Ctx,
@@ -107,6 +107,8 @@ pub(super) struct Driver {
     /// Since when events wait for company.
     lagging: Option<Instant>,
     drain: Option<Instant>,
+    /// Whether a snapshot is due, and waits for the log to be durable.
+    snapshot_due: bool,
 }
 
 impl Driver {
@@ -134,6 +136,7 @@ impl Driver {
             seen,
             lagging,
             drain,
+            snapshot_due: false,
         }
     }
 
@@ -316,6 +319,7 @@ impl Driver {
                         true => {
                             self.offer(machine, Input::Written);
                             self.publish_progress(machine, &batch);
+                            snapshots::keep(&self.engine, machine, &batch, &mut self.snapshot_due);
                         }
                         false => {
                             self.offer(machine, Input::Refused);

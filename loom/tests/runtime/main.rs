@@ -19,6 +19,7 @@ mod replays;
 mod retries;
 mod shutdowns;
 mod sizes;
+mod snapshots;
 mod starts;
 mod stores;
 mod streams;
