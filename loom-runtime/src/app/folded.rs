@@ -5,8 +5,9 @@ use kernel::{BadSnapshot, Envelope, ExecutionId, Record, Snapshot, State};
 
 use crate::ports::{Store, StoreError};
 
-/// How many events are read at a time. A log that is no longer is folded without a look for snapshots: they pay from
-/// a few thousand events on (`cargo run --release -p loom-benches -- snapshots`).
+/// How many events are read at a time. A log that is no longer is folded without a look for snapshots. Beyond, they about
+/// halve a read, and not more, since a state holds every frame of its run: 4.6 to 2.7 ms at 1,200 events, 41 to 22 ms at
+/// 20,000 (`cargo run --release -p loom-benches -- snapshots`).
 const PAGE: usize = 1_000;
 
 /// The state after the first `end` events, or after all that there are.

@@ -164,7 +164,7 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
         }
         Kind::ExecutionMigrated => (any_code(), any_code(), option::of(any::<(u32, u32)>()))
             .prop_map(|(from, to, input)| {
-                let input = input.map(|(from, to)| kernel::Upcasted { from, to });
+                let input = input.map(|(from, to)| Upcasted { from, to });
                 Event::ExecutionMigrated(Migrated { from, to, input })
             })
             .boxed(),

@@ -3,7 +3,7 @@
 
 use kernel::{Envelope, Snapshot, State};
 
-use crate::{golden::golden_logs, *};
+use crate::golden::golden_logs;
 
 /// Every prefix of every log that a release wrote, which hold every kind of frame and of outcome.
 #[test]
