@@ -33,6 +33,8 @@ enum Question {
     Replay,
     /// How many events a second does the fold take?
     Fold,
+    /// From what length of a log on do snapshots pay for a read of its state?
+    Snapshots,
     /// What does a 1,000-wide join cost?
     Join,
     /// How much memory do 10,000 suspended executions hold?
@@ -65,6 +67,9 @@ async fn main() -> loom::Result<()> {
     }
     if asked(&[Question::Fold]) {
         questions::fold::answer(&mut report).await?;
+    }
+    if asked(&[Question::Snapshots]) {
+        questions::snapshots::answer(&mut report).await?;
     }
     if asked(&[Question::Join]) {
         questions::join::answer(&mut report).await?;

@@ -7,12 +7,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{Digest, ExecutionId, FrameId, Record, Status, Timestamp};
+use kernel::{Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp};
 
 use crate::ports::{
     Append, BatchId, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
     GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
-    NewExecution, NewItem, Posted, SetBranch, StoreError, TakeUp, WorkerId,
+    NewExecution, NewItem, Posted, SetBranch, SnapshotStore, StoreError, TakeUp, WorkerId,
 };
 
 /// A complete store in memory, for tests and for programs that need no durability.
@@ -36,6 +36,8 @@ struct Tables {
     /// Early items, of executions that do not exist.
     early: BTreeMap<ExecutionId, Vec<Posting>>,
     branches: BTreeMap<String, BranchRow>,
+    /// By how many events each holds; `None` for one that is marked bad.
+    snapshots: BTreeMap<ExecutionId, BTreeMap<u64, Option<String>>>,
     /// The newest inbox position given out.
     inbox: InboxId,
 }
@@ -245,6 +247,53 @@ impl BranchRegistry for Memory {
         let (row, _) = set.on(tables.branches.get(&set.name))?;
         tables.branches.insert(set.name.clone(), row.clone());
         Ok(row)
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for Memory {
+    async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        tables.of(&snapshot.execution)?;
+        let kept = tables.snapshots.entry(snapshot.execution.clone()).or_default();
+        let body = kept.entry(snapshot.sequence).or_insert_with(|| Some(String::new()));
+        if let Some(body) = body {
+            body.clone_from(&snapshot.body);
+        }
+        Ok(())
+    }
+
+    async fn newest_snapshot(
+        &self,
+        execution: &ExecutionId,
+        at_most: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let tables = self.tables();
+        let kept = tables.snapshots.get(execution).into_iter().flat_map(|kept| kept.range(..=at_most).rev());
+        Ok(kept.filter_map(|(sequence, body)| Some((sequence, body.as_ref()?))).next().map(
+            |(sequence, body)| Snapshot {
+                execution: execution.clone(),
+                sequence: *sequence,
+                body: body.clone(),
+            },
+        ))
+    }
+
+    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        if let Some(body) = tables.snapshots.get_mut(execution).and_then(|kept| kept.get_mut(&sequence)) {
+            *body = None;
+        }
+        Ok(())
+    }
+
+    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        let Some(kept) = tables.snapshots.get_mut(execution) else { return Ok(()) };
+        let good = kept.iter().rev().filter(|(_, body)| body.is_some()).map(|(sequence, _)| *sequence);
+        let old: Vec<u64> = good.skip(keep).collect();
+        old.iter().for_each(|sequence| drop(kept.remove(sequence)));
+        Ok(())
     }
 }
 

@@ -27,6 +27,7 @@ mod read;
 mod row;
 mod schema;
 mod script;
+mod snapshot;
 mod store;
 mod writer;
 

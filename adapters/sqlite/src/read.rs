@@ -20,7 +20,7 @@ use crate::{
 const BRANCHES: &str = "SELECT e.id, b.name, b.version, b.set_at, b.set_by FROM branches AS b \
      JOIN executions AS e ON e.key = b.execution";
 
-async fn fetch(script: Script, readers: &SqlitePool) -> Result<Vec<SqliteRow>, StoreError> {
+pub(crate) async fn fetch(script: Script, readers: &SqlitePool) -> Result<Vec<SqliteRow>, StoreError> {
     script.fetch(readers).await.map_err(|error| match error {
         sqlx::Error::PoolClosed => error::closed(),
         error => error::unavailable(&error),

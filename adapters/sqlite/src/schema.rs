@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -123,6 +123,17 @@ CREATE TABLE branches (
 ) STRICT;
 ";
 
+/// A snapshot that is marked bad keeps its row, so that it is not made again, and loses its body.
+const SNAPSHOTS: &str = "
+CREATE TABLE snapshots (
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    sequence INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    bad INTEGER NOT NULL,
+    PRIMARY KEY (execution, sequence)
+) STRICT;
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -130,7 +141,11 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
     // Files remember the text of each: one that was released is never edited.
-    let steps = vec![step(1, "tables", TABLES), step(VERSION, "runs, early items, branches", RUNS)];
+    let steps = vec![
+        step(1, "tables", TABLES),
+        step(2, "runs, early items, branches", RUNS),
+        step(VERSION, "snapshots", SNAPSHOTS),
+    ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.
     migrator.dangerous_set_table_name("loom_migrations");

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use loom_runtime::{
-    kernel::{ExecutionId, Record, Timestamp},
+    kernel::{ExecutionId, Record, Snapshot, Timestamp},
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, StoreError, WorkerId,
+        SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 use sqlx::SqlitePool;
@@ -19,7 +19,7 @@ use crate::{
     OpenError, SqliteOptions,
     append::Transition,
     claim::{Release, Renewal},
-    error, read,
+    error, read, snapshot,
     writer::{Asked, Request},
 };
 
@@ -142,6 +142,29 @@ impl Inbox for Sqlite {
 impl GateIndex for Sqlite {
     async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
         read::gates(&self.readers, execution).await
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for Sqlite {
+    async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.ask(snapshot::Change::Put(snapshot.clone()), Request::Snapshot).await
+    }
+
+    async fn newest_snapshot(
+        &self,
+        execution: &ExecutionId,
+        at_most: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        snapshot::newest(&self.readers, execution, at_most).await
+    }
+
+    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
+        self.ask(snapshot::Change::MarkBad(execution.clone(), sequence), Request::Snapshot).await
+    }
+
+    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
+        self.ask(snapshot::Change::Prune(execution.clone(), keep), Request::Snapshot).await
     }
 }
 

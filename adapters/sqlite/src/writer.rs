@@ -23,6 +23,7 @@ use crate::{
     open::LOCK_POLL,
     post, row,
     script::Transaction,
+    snapshot,
 };
 
 /// Questions that may wait before callers have to.
@@ -47,6 +48,7 @@ pub(crate) enum Request {
     Renew(Asked<Renewal, Vec<(ExecutionId, u64)>>),
     Release(Asked<Release, ()>),
     SetBranch(Asked<SetBranch, BranchRow>),
+    Snapshot(Asked<snapshot::Change, ()>),
     /// Take no more, write what waits, close the file, then answer.
     Close(oneshot::Sender<()>),
 }
@@ -62,6 +64,7 @@ struct Group {
     releases: Vec<Asked<Release, ()>>,
     claims: Vec<Asked<ClaimRequest, Vec<Claimed>>>,
     branches: Vec<Asked<SetBranch, BranchRow>>,
+    snapshots: Vec<Asked<snapshot::Change, ()>>,
     closing: Vec<oneshot::Sender<()>>,
     events: usize,
 }
@@ -77,6 +80,7 @@ struct Verdicts {
     releases: Answers<()>,
     claims: Answers<Vec<Claimed>>,
     branches: Answers<BranchRow>,
+    snapshots: Answers<()>,
 }
 
 /// The writing end of a file.
@@ -201,6 +205,7 @@ impl Group {
             Request::Renew(asked) => self.renewals.push(asked),
             Request::Release(asked) => self.releases.push(asked),
             Request::SetBranch(asked) => self.branches.push(asked),
+            Request::Snapshot(asked) => self.snapshots.push(asked),
             Request::Close(reply) => self.closing.push(reply),
         }
     }
@@ -217,6 +222,7 @@ impl Group {
             + self.releases.len()
             + self.claims.len()
             + self.branches.len()
+            + self.snapshots.len()
     }
 
     async fn write(&self, connection: &mut SqliteConnection) -> sqlx::Result<Verdicts> {
@@ -229,6 +235,7 @@ impl Group {
             releases: claim::release(&mut transaction, &self.releases),
             claims: claim::claim(&mut transaction, &self.claims).await?,
             branches: branch::apply(&mut transaction, &self.branches).await?,
+            snapshots: snapshot::apply(&mut transaction, &self.snapshots).await?,
         };
         transaction.commit().await?;
         Ok(verdicts)
@@ -246,6 +253,7 @@ impl Group {
         send(self.releases, verdicts.releases);
         send(self.claims, verdicts.claims);
         send(self.branches, verdicts.branches);
+        send(self.snapshots, verdicts.snapshots);
     }
 
     fn refuse(self, error: &sqlx::Error) {
@@ -265,6 +273,7 @@ impl Group {
         send(self.releases, |release| of(&release.execution));
         send(self.claims, |_| error::unavailable(error));
         send(self.branches, |set| of(&set.execution));
+        send(self.snapshots, |change| of(change.execution()));
     }
 
     fn split(self) -> impl Iterator<Item = Self> {
@@ -275,8 +284,9 @@ impl Group {
         let releases = self.releases.into_iter().map(Request::Release);
         let claims = self.claims.into_iter().map(Request::Claim);
         let branches = self.branches.into_iter().map(Request::SetBranch);
+        let snapshots = self.snapshots.into_iter().map(Request::Snapshot);
         let all = creates.chain(posts).chain(appends).chain(renewals).chain(releases).chain(claims);
-        all.chain(branches).map(|request| {
+        all.chain(branches).chain(snapshots).map(|request| {
             let mut single = Self::default();
             single.take(request);
             single

@@ -6,5 +6,6 @@ pub(crate) mod flows;
 pub(crate) mod fold;
 pub(crate) mod join;
 pub(crate) mod replay;
+pub(crate) mod snapshots;
 pub(crate) mod steps;
 pub(crate) mod suspended;

@@ -72,7 +72,7 @@ impl fmt::Display for Status {
 }
 
 /// The folded state of an execution.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// The flow's name; empty before the first event.
     pub flow: String,
@@ -92,19 +92,19 @@ pub struct State {
     #[serde(skip)]
     pub seed: Digest,
     /// Who started it, and waits for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
     /// Who else waits for it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watchers: Vec<Parent>,
     /// Where it was forked from.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ForkPoint>,
     /// What came with the fork that this run begins with, if it does.
     #[serde(skip)]
     pub forked: Option<Box<Forked>>,
     /// Set once it is to stop, while the flow tidies up.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Cancelled>,
     /// Messages that nobody took, in this run.
     pub dead_letters: u64,
@@ -138,7 +138,7 @@ pub enum Outcome {
 }
 
 /// The state of one frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
     /// What it is.
     pub kind: FrameKind,
@@ -147,29 +147,29 @@ pub struct Frame {
     /// The last started attempt; 0 for what has no attempts.
     pub attempt: u32,
     /// Its input, if it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::payload::present")]
     pub input: Option<Payload>,
     /// How it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// A due instant: a timer's, a gate's expiry, a retry's.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
     /// Why nobody knows whether its last attempt happened.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     /// Who answered, or gave a verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The event that opened it.
     pub opened: u64,
     /// The event that settled it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<u64>,
 }
 
 /// What a frame is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum FrameKind {
     /// A step.
@@ -228,7 +228,7 @@ pub enum FrameKind {
 }
 
 /// Where a frame stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameStatus {
     /// Started, not settled.

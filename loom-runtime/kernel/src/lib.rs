@@ -11,6 +11,7 @@ pub mod machine;
 mod payload;
 mod report;
 mod retry;
+mod snapshot;
 mod time;
 
 pub use event::*;
@@ -23,4 +24,5 @@ pub use machine::Machine;
 pub use payload::{Digest, InvalidPayload, Payload};
 pub use report::{Fault, ParkReport, SourceLine, panic_text};
 pub use retry::{Delivery, RetryPolicy};
+pub use snapshot::{BadSnapshot, SNAPSHOT_SCHEMA, Snapshot};
 pub use time::Timestamp;

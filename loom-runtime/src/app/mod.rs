@@ -4,6 +4,7 @@
 mod answer;
 mod branches;
 mod builder;
+mod folded;
 mod fork;
 mod gate_place;
 mod handle;
@@ -155,23 +156,13 @@ impl App {
         records.iter().map(decode).collect()
     }
 
-    /// The folded state of an execution, after all of its events or after the first `events` of them.
+    /// The folded state of an execution, after all of its events or after the first `events` of them. That of a long log
+    /// is folded from its newest snapshot on, if it has one ([`WorkerOptions::snapshot_every`](crate::WorkerOptions)).
     ///
     /// # Errors
     /// As for [`App::log`].
     pub async fn state(&self, id: &ExecutionId, events: Option<u64>) -> Result<State, StoreError> {
-        let (mut state, end) = (State::default(), events.unwrap_or(u64::MAX));
-        while state.next < end {
-            let limit = usize::try_from(end - state.next).unwrap_or(usize::MAX).min(1_000);
-            let page = self.log(id, state.next, limit).await?;
-            if page.is_empty() {
-                break;
-            }
-            for envelope in &page {
-                state.apply(envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-            }
-        }
-        Ok(state)
+        folded::state(&*self.engine.store, id, events.unwrap_or(u64::MAX)).await
     }
 
     /// The store.

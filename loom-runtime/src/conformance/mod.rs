@@ -46,6 +46,7 @@ pub mod logs;
 pub mod posts;
 pub mod races;
 pub mod runs;
+pub mod snapshots;
 
 /// A store under test.
 pub type Shared = Arc<dyn Store>;
@@ -184,6 +185,12 @@ macro_rules! store_conformance {
                 branches_come_in_byte_order
                 of_fifty_sets_at_once_one_succeeds
             }
+            snapshots {
+                a_snapshot_reads_back
+                the_newest_at_or_before_a_position_is_found
+                b81_a_bad_snapshot_is_never_picked_again
+                pruning_keeps_the_newest
+            }
             races {
                 b88_fifty_concurrent_creates_give_one
                 b36_fifty_executions_at_once_lose_nothing
@@ -227,6 +234,7 @@ mod tests {
             include_str!("posts.rs"),
             include_str!("races.rs"),
             include_str!("runs.rs"),
+            include_str!("snapshots.rs"),
         ];
         let mut count = 0;
         for line in cases.iter().flat_map(|file| file.lines()) {

@@ -3,8 +3,8 @@
 //!
 //! A store keeps these things, and changes them together: the *events* of every execution, one
 //! *execution row* each (status, next sequence, run, lease, wake-up, batch), the *inbox*, and the index of
-//! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*, each
-//! changed by itself.
+//! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*
+//! and *snapshots*, each changed by itself.
 
 mod branches;
 mod content;
@@ -12,6 +12,7 @@ mod event_store;
 mod gate_index;
 mod inbox;
 mod lease_store;
+mod snapshots;
 
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
 pub use event_store::{
@@ -20,8 +21,15 @@ pub use event_store::{
 pub use gate_index::{GateChange, GateIndex, GateRow, GateState};
 pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};
 pub use lease_store::{ClaimRequest, Claimed, Lease, LeaseStore, TakeUp, WorkerId};
+pub use snapshots::SnapshotStore;
 
 /// A complete store: every port on one transactional backend.
-pub trait Store: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + 'static {}
+pub trait Store:
+    EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + SnapshotStore + 'static
+{
+}
 
-impl<T: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + 'static> Store for T {}
+impl<T> Store for T where
+    T: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + SnapshotStore + 'static
+{
+}

@@ -240,12 +240,13 @@ fn check(checker: &Checker, log: String, frozen: Result<FrozenLog, ParkReport>) 
 
 /// Says which run it was, for nobody counts events over runs.
 fn near(mut report: ParkReport, log: &[Envelope]) -> ParkReport {
-    let before = |envelope: &&Envelope| report.sequence.is_some_and(|at| envelope.sequence < at);
-    let mut runs = log.iter().filter(before).filter_map(|envelope| match &envelope.event {
-        Event::ContinuedAsNew(run) => Some(run.run),
+    let begun = |envelope: &Envelope| match &envelope.event {
+        Event::ContinuedAsNew(run) if report.sequence.is_some_and(|at| envelope.sequence < at) => {
+            Some(run.run)
+        }
         _ => None,
-    });
-    if let Some(run) = runs.next_back() {
+    };
+    if let Some(run) = log.iter().rev().find_map(begun) {
         report.message = format!("{} (in run {run})", report.message);
     }
     report

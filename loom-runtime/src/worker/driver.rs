@@ -27,6 +27,7 @@ use super::{
     birth::Begun,
     engine::Engine,
     locals::{Lease, Local, Progress},
+    snapshots,
     streams::Feed,
     transition,
 };
@@ -117,6 +118,8 @@ pub(super) struct Driver {
     /// Since when events wait for company.
     lagging: Option<Instant>,
     drain: Option<Instant>,
+    /// Whether a snapshot is due, and waits for the log to be durable.
+    snapshot_due: bool,
 }
 
 impl Driver {
@@ -144,6 +147,7 @@ impl Driver {
             seen,
             lagging,
             drain,
+            snapshot_due: false,
         }
     }
 
@@ -313,6 +317,7 @@ impl Driver {
                             let events = batch.events.iter().map(|envelope| &envelope.event);
                             self.engine.streams.recorded(&self.execution, events);
                             self.publish_progress(machine, &batch);
+                            snapshots::keep(&self.engine, machine, &batch, &mut self.snapshot_due);
                         }
                         false => {
                             self.offer(machine, Input::Refused);

@@ -12,11 +12,11 @@ use std::{
 use async_trait::async_trait;
 use loom::{
     ExecutionId,
-    kernel::{Record, Timestamp},
+    kernel::{Record, Snapshot, Timestamp},
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, StoreError, WorkerId,
+        SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 
@@ -173,5 +173,25 @@ impl<S: BranchRegistry> BranchRegistry for Plug<S> {
 
     async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
         guarded!(self, self.inner.set_branch(set).await)
+    }
+}
+
+/// What a snapshot holds is in the log as well: the plug stays in.
+#[async_trait]
+impl<S: SnapshotStore> SnapshotStore for Plug<S> {
+    async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.inner.put_snapshot(snapshot).await
+    }
+
+    async fn newest_snapshot(&self, of: &ExecutionId, most: u64) -> Result<Option<Snapshot>, StoreError> {
+        self.inner.newest_snapshot(of, most).await
+    }
+
+    async fn mark_snapshot_bad(&self, of: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
+        self.inner.mark_snapshot_bad(of, sequence).await
+    }
+
+    async fn prune_snapshots(&self, of: &ExecutionId, keep: usize) -> Result<(), StoreError> {
+        self.inner.prune_snapshots(of, keep).await
     }
 }

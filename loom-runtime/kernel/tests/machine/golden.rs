@@ -43,6 +43,11 @@ fn read(line: &str) -> Envelope {
 /// A flow, and the history that its log holds.
 type Golden = (&'static str, Flow, fn(&Flow) -> Vec<Envelope>);
 
+/// The logs themselves, with their names.
+pub(crate) fn golden_logs() -> Vec<(&'static str, Vec<Envelope>)> {
+    goldens().into_iter().map(|(name, flow, history)| (name, history(&flow))).collect()
+}
+
 fn busy() -> AttemptEnd {
     AttemptEnd::Failed { failure: failed("Busy"), class: RetryClass::Transient }
 }

@@ -24,6 +24,7 @@ mod play;
 mod program;
 mod random;
 mod runs;
+mod snapshots;
 mod time;
 mod world;
 

@@ -9,11 +9,11 @@ use std::sync::{
 use async_trait::async_trait;
 use loom::{
     ExecutionId, Timestamp,
-    kernel::Record,
+    kernel::{Record, Snapshot},
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, Store, StoreError, WorkerId,
+        SetBranch, SnapshotStore, Store, StoreError, WorkerId,
     },
 };
 use tokio::sync::watch;
@@ -291,6 +291,29 @@ impl GateIndex for Tapped {
     async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
         self.tap.pass().await?;
         self.inner.gates(execution).await
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for Tapped {
+    async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.tap.pass().await?;
+        self.inner.put_snapshot(snapshot).await
+    }
+
+    async fn newest_snapshot(&self, of: &ExecutionId, most: u64) -> Result<Option<Snapshot>, StoreError> {
+        self.tap.pass().await?;
+        self.inner.newest_snapshot(of, most).await
+    }
+
+    async fn mark_snapshot_bad(&self, of: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
+        self.tap.pass().await?;
+        self.inner.mark_snapshot_bad(of, sequence).await
+    }
+
+    async fn prune_snapshots(&self, of: &ExecutionId, keep: usize) -> Result<(), StoreError> {
+        self.tap.pass().await?;
+        self.inner.prune_snapshots(of, keep).await
     }
 }
 

@@ -4,11 +4,11 @@
 use async_trait::async_trait;
 use loom::{
     ExecutionId, Timestamp,
-    kernel::Record,
+    kernel::{Record, Snapshot},
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, StoreError, WorkerId,
+        SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 
@@ -74,6 +74,25 @@ impl Inbox for Broken {
 #[async_trait]
 impl GateIndex for Broken {
     async fn gates(&self, _: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
+        fire()
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for Broken {
+    async fn put_snapshot(&self, _: &Snapshot) -> Result<(), StoreError> {
+        fire()
+    }
+
+    async fn newest_snapshot(&self, _: &ExecutionId, _: u64) -> Result<Option<Snapshot>, StoreError> {
+        fire()
+    }
+
+    async fn mark_snapshot_bad(&self, _: &ExecutionId, _: u64) -> Result<(), StoreError> {
+        fire()
+    }
+
+    async fn prune_snapshots(&self, _: &ExecutionId, _: usize) -> Result<(), StoreError> {
         fire()
     }
 }

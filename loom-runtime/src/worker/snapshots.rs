@@ -1,0 +1,77 @@
+//! When a worker keeps a snapshot of an execution, and how many.
+//! Not their use: that is for reads, a driver always replays.
+
+use std::sync::Arc;
+
+use kernel::{Batch, Machine, Snapshot};
+
+use super::Engine;
+
+/// How many snapshots of an execution are kept: one may turn out to be bad.
+const KEPT: usize = 2;
+
+/// How many snapshots at most are taken while a run doubles in length, once it is longer than this many times
+/// `every`: what is written stays in proportion to the run.
+const IN_AN_OCTAVE: u64 = 4;
+
+/// Keeps a snapshot if one is due after a batch that is durable, or has been since an earlier one (`due`). Nobody waits
+/// for it, and nothing depends on it.
+pub(super) fn keep(engine: &Arc<Engine>, machine: &Machine, batch: &Batch, due: &mut bool) {
+    let state = machine.state();
+    let (first, next) = (batch.first.saturating_sub(state.base), state.next.saturating_sub(state.base));
+    *due |= is_due(first, next, engine.options.snapshot_every);
+    // What is not durable yet may never be.
+    if !*due || machine.lags() {
+        return;
+    }
+    let Some(last) = batch.events.last().filter(|last| last.sequence + 1 == state.next) else { return };
+    let snapshot = match Snapshot::of(state, last) {
+        Ok(snapshot) => snapshot,
+        Err(error) => return tracing::warn!(execution = %last.execution, %error, "no snapshot taken"),
+    };
+    *due = false;
+    let engine = engine.clone();
+    tokio::spawn(async move {
+        let id = &snapshot.execution;
+        let kept = match engine.store.put_snapshot(&snapshot).await {
+            Ok(()) => engine.store.prune_snapshots(id, KEPT).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = kept {
+            tracing::warn!(execution = %id, %error, "snapshot not kept");
+        }
+    });
+}
+
+/// Whether a run that grew from `first` to `next` events has passed a place for a snapshot. It depends on nothing else:
+/// an execution that is run a few events at a time by one worker after another gets its snapshots too.
+fn is_due(first: u64, next: u64, every: u64) -> bool {
+    if every == 0 {
+        return false;
+    }
+    let octaves = (next / every / IN_AN_OCTAVE).max(1).ilog2();
+    let spacing = every.saturating_mul(1 << octaves);
+    first / spacing != next / spacing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_due;
+
+    fn places(every: u64, batch: u64, events: u64) -> Vec<u64> {
+        (0..events)
+            .step_by(batch as usize)
+            .map(|at| at + batch)
+            .filter(|next| is_due(next - batch, *next, every))
+            .collect()
+    }
+
+    #[test]
+    fn places_are_even_at_first_and_then_in_proportion() {
+        assert_eq!(places(0, 1, 10_000), [0; 0]);
+        assert_eq!(places(10, 1, 100), [10, 20, 30, 40, 50, 60, 70, 80, 100]);
+        assert_eq!(places(10, 3, 48), [12, 21, 30, 42], "batches pass over a place");
+        let (of_one, of_many) = (places(100, 1, 100_000), places(100, 40, 100_000));
+        assert!(of_one.len() < 50 && of_many.len() < 50, "{} and {}", of_one.len(), of_many.len());
+    }
+}
