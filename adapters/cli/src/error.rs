@@ -159,7 +159,7 @@ impl From<ScheduleError> for CliError {
     fn from(error: ScheduleError) -> Self {
         let message = error.to_string();
         match error {
-            ScheduleError::Send(SendError::Store(error)) => error.into(),
+            ScheduleError::NotSent(SendError::Store(error)) => error.into(),
             ScheduleError::Unknown { .. } => Self::refused(message).help("`schedules` lists them"),
             ScheduleError::TooMany { .. } | ScheduleError::InvalidId(_) => Self::usage(message),
             _ => Self::refused(message),

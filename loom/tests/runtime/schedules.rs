@@ -332,7 +332,7 @@ on_both! {
         until(|| async { app.row(&keeper).await.is_ok() }).await;
         app.cancel(&keeper, "no longer", "ada").await.unwrap();
         assert_eq!(app.until(&keeper, &[]).await.unwrap(), Status::Cancelled);
-        assert!(matches!(app.schedule("quick").unwrap().trigger().await, Err(ScheduleError::Send(_))));
+        assert!(matches!(app.schedule("quick").unwrap().trigger().await, Err(ScheduleError::NotSent(_))));
         assert_eq!(app.schedules().await.unwrap()[0].next, []);
     }
 }

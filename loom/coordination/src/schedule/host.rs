@@ -93,7 +93,7 @@ pub enum ScheduleError {
     InvalidId(#[from] InvalidId),
     /// The store refused (somebody has cancelled the schedule) or failed.
     #[error(transparent)]
-    Send(#[from] SendError),
+    NotSent(#[from] SendError),
 }
 
 /// One schedule. What it is told holds from the moment at which a worker takes it from the inbox: in order, and after
