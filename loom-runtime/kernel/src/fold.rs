@@ -101,7 +101,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ForkPoint>,
     /// What came with the fork that this run begins with, if it does.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked: Option<Box<Forked>>,
     /// Set once it is to stop, while the flow tidies up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,7 +220,7 @@ pub enum FrameKind {
         /// What becomes of it when its parent ends.
         on_close: OnClose,
         /// Whether it is another execution's child, or nobody's, and this one only waits for it.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         shared: bool,
     },
     /// A marker of changed code.
