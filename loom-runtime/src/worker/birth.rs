@@ -158,9 +158,7 @@ impl Engine {
             Err(error) => return Err(error),
         }
         let row = self.store.get(child).await?.ok_or_else(|| StoreError::Unknown(child.clone()))?;
-        let last = self.store.read(child, row.next.saturating_sub(1), 1).await?;
-        let last = last.first().map(|record| Envelope::decode(child, record)).transpose();
-        let last = last.map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        let last = self.event(child, row.next.saturating_sub(1)).await?;
         let Some(outcome) = last.and_then(|last| last.event.ends()) else {
             return Err(StoreError::Corrupt(format!("`{child}` has ended, and its log does not say how")));
         };

@@ -194,10 +194,9 @@ pub(super) struct Inner {
     pub(super) cancel: Option<Cancelled>,
     /// Markers of changed code that the log holds for this pass.
     pub(super) changes: BTreeMap<FrameId, bool>,
-    /// Whether this pass may go where no code has been before: then it takes the changed path.
-    is_new: bool,
-    /// What the log holds of this pass, by frame and whether it was dropped: before that, it has been everywhere.
-    ahead: BTreeSet<(FrameId, bool)>,
+    /// What the log holds of this pass, by frame and whether it was dropped. Once it has done all of that, the pass goes
+    /// where no code has been before, and takes the changed path; `None` when the log goes on after it.
+    pub(super) ahead: Option<BTreeSet<(FrameId, bool)>>,
     /// Which run this is.
     pub(super) run: u64,
     /// How many events the run had before this pass.
@@ -454,16 +453,11 @@ impl Inner {
         nth
     }
 
-    /// Whether this pass may go where no code has been before, and what it comes to before that.
-    pub(super) fn is_new(&mut self, is_new: bool, ahead: BTreeSet<(FrameId, bool)>) {
-        (self.is_new, self.ahead) = (is_new, ahead);
-    }
-
     fn is_beyond_the_log(&self) -> bool {
         let done = |frame: &FrameId, dropped: bool| {
             self.issued.iter().any(|issue| issue.frame() == frame && issue.is_drop() == dropped)
         };
-        self.is_new && self.ahead.iter().all(|(frame, dropped)| done(frame, *dropped))
+        self.ahead.as_ref().is_some_and(|ahead| ahead.iter().all(|(frame, dropped)| done(frame, *dropped)))
     }
 
     /// Registers a request. `None` when its id is taken: the fault is set then.

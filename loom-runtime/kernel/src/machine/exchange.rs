@@ -311,10 +311,9 @@ impl Machine {
 
     /// What an open child is told when nobody waits for it any more.
     pub(super) fn cancel_child(&self, frame: &FrameId) -> Option<Post> {
-        if self.refusal(frame).is_some() {
-            return None; // whoever has that id is no child of this execution
-        }
-        parting(self.state(), &self.config.execution, frame)
+        let post = parting(self.state(), &self.config.execution, frame)?;
+        // Whoever has the id of a refused one is no child of this execution.
+        self.refusal(frame).is_none().then_some(post)
     }
 
     /// What others are told of an end, with the end itself.
@@ -439,7 +438,7 @@ impl Machine {
             posts.into_iter().for_each(|post| self.journal.post(post));
             self.journal.progressed();
             self.respawn(seed, input, self.config.input_version);
-            self.cx.shared.lock().is_new(true, BTreeSet::new());
+            self.cx.shared.lock().ahead = Some(BTreeSet::new());
             let turn = self.pass(None, Moment { at: self.state().updated_at, events: 1 })?;
             self.unless_stuck(turn)
         });

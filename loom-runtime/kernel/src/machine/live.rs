@@ -205,7 +205,7 @@ impl Machine {
             return Err(ParkReport::new(Fault::HistoryTooLong, message));
         }
         let moment = Moment { at: self.state().updated_at, events: self.state().next - self.state().base };
-        self.cx.shared.lock().is_new(true, BTreeSet::new());
+        self.cx.shared.lock().ahead = Some(BTreeSet::new());
         let turn = self.pass(Some((&frame, outcome)), moment)?;
         self.accept(self.unless_stuck(turn)?);
         Ok(())

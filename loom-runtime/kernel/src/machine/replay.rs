@@ -203,7 +203,7 @@ impl Machine {
         {
             let mut inner = self.cx.shared.lock();
             inner.decisions.clear();
-            inner.is_new(next.is_none(), segment.expected.keys().cloned().collect());
+            inner.ahead = next.is_none().then(|| segment.expected.keys().cloned().collect());
             for ((frame, _), expected) in &segment.expected {
                 match &expected.envelope.event {
                     Event::DecisionRecorded(decision) => {
