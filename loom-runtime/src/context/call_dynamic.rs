@@ -8,11 +8,12 @@ use std::{
 };
 
 use kernel::{
-    Cancelled, EffectError, ExecutionId, OnClose, Payload,
-    machine::{Cx, Op, Settled},
+    Cancelled, EffectError, OnClose, Payload,
+    machine::{Cx, Settled},
 };
 
 use super::{
+    child::{asked, given},
     ctx::Stage,
     place::{Place, placed},
 };
@@ -62,17 +63,7 @@ impl Future for CallDynamic {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { cx, place, limits, flow, child, on_close, stage } = &mut *self;
         let settled = stage.poll(context, |input| {
-            let mut refuse = limits.refuse_input(flow, &input);
-            let child = child.take().and_then(|id| match id.parse::<ExecutionId>() {
-                Ok(child) => Some(child),
-                Err(invalid) => {
-                    let reason = invalid.to_string();
-                    refuse.get_or_insert(EffectError::NotStarted { child: id, reason });
-                    None
-                }
-            });
-            let (flow, on_close) = (flow.clone(), *on_close);
-            place.call(cx, "a child", Op::Child { flow, input, child, on_close, refuse })
+            place.call(cx, "a child", asked(flow, input, given(child.take()), *on_close, limits))
         });
         match settled {
             Poll::Ready(Settled::Completed(output)) => Poll::Ready(Ok(output)),

@@ -11,7 +11,7 @@ use std::{
 };
 
 use kernel::{
-    Cancelled, EffectError, ExecutionId, Fault, InvalidPayload, OnClose, ParkReport, Payload,
+    Cancelled, EffectError, ExecutionId, Fault, InvalidId, InvalidPayload, OnClose, ParkReport, Payload,
     machine::{Call, Cx, Op, Settled},
 };
 
@@ -87,18 +87,14 @@ impl<F: Flow> ChildCall<F> {
                     return None;
                 }
             };
-            let mut refuse = limits.refuse_input(flow, &input);
-            let child = options.child.take().and_then(|id| match id.parse::<ExecutionId>() {
-                Ok(child) => Some(child),
-                Err(invalid) => {
-                    let reason = invalid.to_string();
-                    refuse.get_or_insert(EffectError::NotStarted { child: id, reason });
-                    None
-                }
-            });
-            *id = child.clone().or_else(|| place.frame().map(|frame| cx.child(&frame)));
-            let on_close = options.on_close;
-            place.call(cx, flow, Op::Child { flow: flow.into(), input, child, on_close, refuse })
+            let given = given(options.child.take());
+            *id = given
+                .as_ref()
+                .ok()
+                .cloned()
+                .flatten()
+                .or_else(|| place.frame().map(|frame| cx.child(&frame)));
+            place.call(cx, flow, asked(flow, input, given, options.on_close, limits))
         })
     }
 
@@ -228,6 +224,34 @@ impl<F: Flow> Drop for Child<F> {
         };
         if options.waits { background.wait(call) } else { background.keep(call) }
     }
+}
+
+/// The id that the caller gave, if any; an error when it is none.
+pub(super) fn given(id: Option<String>) -> Result<Option<ExecutionId>, EffectError> {
+    let read = |id: String| match id.parse() {
+        Ok(child) => Ok(child),
+        Err(invalid) => {
+            let invalid: InvalidId = invalid;
+            Err(EffectError::NotStarted { child: id, reason: invalid.to_string() })
+        }
+    };
+    id.map(read).transpose()
+}
+
+/// What is asked of the machine. A child whose input is too large, or whose id is none, is refused.
+pub(super) fn asked(
+    flow: &str,
+    input: Payload,
+    given: Result<Option<ExecutionId>, EffectError>,
+    on_close: OnClose,
+    limits: &Limits,
+) -> Op {
+    let (child, wrong) = match given {
+        Ok(child) => (child, None),
+        Err(error) => (None, Some(error)),
+    };
+    let refuse = limits.refuse_input(flow, &input).or(wrong);
+    Op::Child { flow: flow.into(), input, child, on_close, refuse }
 }
 
 /// A call whose outcome nobody reads.
