@@ -206,10 +206,15 @@ impl Flow for checkout_{n} {
             },
             Node::Loop {
                 label: "for line in &order.lines",
-                bounded: true,
+                name: None,
+                bound: LoopBound::Bounded,
+                head_ends: true,
                 line: 1,
                 column: 1,
-                body: &[Node::Step { id: "ship_{n}", step: "ship_{n}", line: 1, column: 1 }],
+                body: &[
+                    Node::Step { id: "ship_{n}", step: "ship_{n}", line: 1, column: 1 },
+                    Node::Propagate { line: 1, column: 1 },
+                ],
             },
             Node::Step { id: "charge_{n}", step: "charge_{n}", line: 1, column: 1 },
         ],
