@@ -15,6 +15,7 @@
 //! | `label` | source text as a short label |
 //! | `rewrite` | the tokens that the traversal puts in |
 //! | `rules` | what is wrong with a surveyed body |
+//! | `topics` | whether the waits for one topic agree |
 
 mod banned;
 mod bounds;
@@ -27,6 +28,7 @@ mod purity;
 mod rewrite;
 mod rules;
 mod scope;
+mod topics;
 mod walk;
 
 use proc_macro2::TokenStream;

@@ -259,6 +259,7 @@ const _: () = {
         schedule: ::core::option::Option::None,
         run: ::loom::__v1::run_flow::<support>,
         gates: &[],
+        messages: &[],
         graph: &[
             ::loom::__v1::Node::Step {
                 id: "find_order",

@@ -78,6 +78,7 @@ const _: () = {
                 line: ::core::line!(),
             },
         ],
+        messages: &[],
         graph: &[
             ::loom::__v1::Node::Step {
                 id: "reserve",

@@ -81,6 +81,7 @@ const _: () = {
             },
             effects: ::core::option::Option::None,
             gates: &[],
+            messages: &[],
             graph: &[
                 ::loom::__v1::Node::Loop {
                     label: "while ctx.run(is_unpaid(order.id)).awai…",

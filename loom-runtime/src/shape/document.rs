@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use crate::{
-    AgentDescriptor, Arm, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound, Node,
-    PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry, SkillDescriptor,
-    StepDescriptor,
+    AgentDescriptor, Arm, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound,
+    MessageDescriptor, Node, PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry,
+    SkillDescriptor, StepDescriptor,
 };
 
 /// What a document tells of a crate, by kind; an item is in one of them.
@@ -97,7 +97,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Value {
-    let mut shape = body(types, registry, flow.gates, flow.parts, flow.effects, flow.graph);
+    let mut shape = body(types, registry, (flow.gates, flow.messages), flow.parts, flow.effects, flow.graph);
     shape["input"] = types.mention(flow.input);
     shape["output"] = types.mention(flow.output);
     shape["error"] = types.mention(flow.error);
@@ -161,7 +161,7 @@ fn policy(policy: &PolicyDescriptor) -> Value {
 
 /// Two parts may have one name; the second goes by its module as well.
 fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, Value>, types: &mut Schemas) {
-    let shape = body(types, registry, part.gates, part.parts, part.effects, part.graph);
+    let shape = body(types, registry, (part.gates, part.messages), part.parts, part.effects, part.graph);
     match parts.get(part.name) {
         Some(known) if *known != shape => {
             parts.insert(format!("{}::{}", part.location.module, part.name), shape);
@@ -176,7 +176,7 @@ fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, 
 fn body(
     types: &mut Schemas,
     registry: &Registry,
-    gates: &[GateDescriptor],
+    (gates, messages): (&[GateDescriptor], &[MessageDescriptor]),
     parts: &[PartFn],
     effects: Option<&'static [&'static str]>,
     graph: &[Node],
@@ -186,8 +186,21 @@ fn body(
     let mut parts: Vec<_> = parts.iter().map(|part| part().name).collect();
     parts.sort_unstable();
     let mut shape = json!({"gates": gates, "parts": parts, "graph": nodes(graph, registry)});
+    if !messages.is_empty() {
+        let taken = messages.iter().map(|message| (message.name.to_owned(), taken(message, types)));
+        shape["messages"] = Value::Object(taken.collect());
+    }
     if let Some(effects) = effects {
         shape["effects"] = effects.into();
+    }
+    shape
+}
+
+/// What may be sent on a topic, and what comes back.
+fn taken(message: &MessageDescriptor, types: &mut Schemas) -> Value {
+    let mut shape = json!({"message": types.mention(message.schema)});
+    if let Some(reply) = message.reply {
+        shape["reply"] = types.mention(reply);
     }
     shape
 }

@@ -509,6 +509,7 @@ mod tests {
         name: "tree",
         location: HERE,
         gates: &[],
+        messages: &[],
         effects: None,
         graph: &[
             Shape::Branch {
@@ -535,6 +536,7 @@ mod tests {
         output: || true.into(),
         error: || true.into(),
         gates: &[],
+        messages: &[],
         effects: None,
         policies: &[],
         schedule: None,
