@@ -15,7 +15,7 @@ pub use crate::{
     awaited::{Anything, Awaited, DurableTimer, RecordedWork},
     callee::{GivesFlow, GivesPart, GivesStep, ceiling_of, effects_of, part_of},
     ceiling::Ceiling,
-    context::Ctx,
+    context::{Ctx, ExecuteError},
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, MessageDescriptor, Node,
         PartDescriptor, ResourceDescriptor, SchemaFn, Site, StepDescriptor,

@@ -61,8 +61,8 @@ pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};
 pub use kernel::{
-    self, Cancelled, Delivery, EffectError, ExecutionId, FrameId, OnClose, RetryClass, RetryPolicy, Status,
-    Timestamp,
+    self, Cancelled, Delivery, EffectError, ExecutionId, FrameId, OnClose, Payload, RetryClass, RetryPolicy,
+    Status, Timestamp,
 };
 pub use limits::Limits;
 pub use memory::Memory;

@@ -62,6 +62,14 @@ fn implementation(failure: &Failure, methods: &TokenStream) -> TokenStream {
             #methods
         }
 
+        // For `?` on `ctx.execute(..).await`.
+        #[automatically_derived]
+        impl #generics ::core::convert::From<#runtime::ExecuteError> for #ident #arguments #where_clause {
+            fn from(error: #runtime::ExecuteError) -> Self {
+                #runtime::ExecuteError::into_failure(error)
+            }
+        }
+
         // For `?` on what the engine itself reports, `ctx.suspend(..).await?` above all.
         #[automatically_derived]
         impl #generics ::core::convert::From<#runtime::EffectError> for #ident #arguments #where_clause {

@@ -37,6 +37,12 @@ impl ::loom::__v1::Failure for ShopError {
     }
 }
 #[automatically_derived]
+impl ::core::convert::From<::loom::__v1::ExecuteError> for ShopError {
+    fn from(error: ::loom::__v1::ExecuteError) -> Self {
+        ::loom::__v1::ExecuteError::into_failure(error)
+    }
+}
+#[automatically_derived]
 impl ::core::convert::From<::loom::__v1::EffectError> for ShopError {
     fn from(error: ::loom::__v1::EffectError) -> Self {
         <Self as ::loom::__v1::Failure>::from_engine(error)

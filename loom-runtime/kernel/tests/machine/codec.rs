@@ -55,6 +55,7 @@ fn any_effect_error() -> impl Strategy<Value = EffectError> {
         Just(EffectError::Cancelled),
         ".*".prop_map(|resource| EffectError::OverBudget { resource }),
         ".*".prop_map(|step| EffectError::UnknownStep { step }),
+        (".*", ".*", ".*").prop_map(|(step, code, message)| EffectError::StepFailed { step, code, message }),
         (".*", ".*").prop_map(|(step, reason)| EffectError::InvalidInput { step, reason }),
         (any::<u32>(), ".*").prop_map(|(attempt, by)| EffectError::InDoubt { attempt, by }),
         (".*", ".*").prop_map(|(child, reason)| EffectError::NotStarted { child, reason }),
