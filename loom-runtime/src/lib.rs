@@ -43,7 +43,7 @@ pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
     AnswerError, App, AppBuilder, Asked, BranchError, BuildError, ChildPolicy, ControlError, Events,
     ExecutionError, Fork, ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError,
-    SendMessage, Simulate, Simulation, Start, StartDynamic, StartError, StepStream, UpdateError,
+    SendMessage, SentUpdate, Simulate, Simulation, Start, StartDynamic, StartError, StepStream, UpdateError,
 };
 pub use budget::{Ask, Asker, Grant, Negotiate};
 pub use chunk::{Chunk, Streamed};

@@ -47,6 +47,13 @@ pub enum Said {
         /// By whom.
         by: String,
     },
+    /// A message that the flow has not taken. It stays in the inbox until the flow waits on its topic.
+    Message {
+        /// The topic.
+        topic: String,
+        /// From whom.
+        by: String,
+    },
     /// That it is to be tried again, though it is parked.
     Retry,
 }
@@ -71,6 +78,7 @@ impl App {
                 Input::Answer { frame, answer, by, .. } => Said::Answer { frame, answer, by },
                 Input::Cancel { reason, by, .. } => Said::Cancel { reason, by },
                 Input::Verdict { frame, verdict, by, .. } => Said::Verdict { frame, verdict, by },
+                Input::Message { message, .. } => Said::Message { topic: message.topic, by: message.by },
                 Input::Noted { .. } => Said::Retry,
                 _ => return None,
             };
