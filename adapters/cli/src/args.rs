@@ -128,14 +128,14 @@ pub(crate) struct Start {
     #[arg(long)]
     pub(crate) id: Option<String>,
     /// The input; `null` unless given
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "stdin"], allow_negative_numbers = true)]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "json_input"], allow_negative_numbers = true)]
     pub(crate) input: Option<String>,
     /// Read the input from a file, or from standard input when it is `-`
-    #[arg(long, value_name = "FILE", conflicts_with = "stdin")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json_input")]
     pub(crate) input_file: Option<PathBuf>,
-    /// Read the input from standard input
-    #[arg(value_name = "-", value_parser = PossibleValuesParser::new(["-"]), hide_possible_values = true)]
-    pub(crate) stdin: Option<String>,
+    /// The input, as with `--input`, or `-` to read it from standard input
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    pub(crate) json_input: Option<String>,
     #[command(flatten)]
     pub(crate) detach: Detach,
 }

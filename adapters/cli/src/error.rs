@@ -3,7 +3,8 @@
 
 use coordination::ScheduleError;
 use loom_runtime::{
-    AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, SendError, StartError, UpdateError,
+    AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, SendError, StartError,
+    UpdateError,
     kernel::{InvalidId, InvalidPayload},
     ports::StoreError,
 };

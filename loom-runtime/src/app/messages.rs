@@ -173,7 +173,8 @@ impl SendMessage {
 
     /// Whether the flow takes it, as far as this program knows.
     async fn check(&self, body: &Payload) -> Result<(), SendError> {
-        let Some(row) = self.app.engine.store.get(&self.to).await?.filter(|row| !row.status.is_terminal()) else {
+        let Some(row) = self.app.engine.store.get(&self.to).await?.filter(|row| !row.status.is_terminal())
+        else {
             return Ok(());
         };
         let Some(flow) = self.app.registry().flow(&row.flow) else { return Ok(()) };
@@ -182,8 +183,11 @@ impl SendMessage {
             let topics = messages.iter().map(|message| message.name.to_owned()).collect();
             return Err(SendError::UnknownTopic { execution: row.id, flow: row.flow, topic, topics });
         };
-        fits((known.schema)().as_value(), body)
-            .map_err(|reason| SendError::Misfit { flow: row.flow, topic, reason })
+        fits((known.schema)().as_value(), body).map_err(|reason| SendError::Misfit {
+            flow: row.flow,
+            topic,
+            reason,
+        })
     }
 
     async fn send(self, reply_to: Option<String>) -> Result<(), SendError> {

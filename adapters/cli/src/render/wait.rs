@@ -50,7 +50,8 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
                 let on = if frame == topic { String::new() } else { format!(", on {topic}") };
                 line(format!("message {frame}{on}"));
                 if let Some(schema) = schema {
-                    let (label, verb) = if reply.is_some() { ("update", "update") } else { ("send  ", "send") };
+                    let (label, verb) =
+                        if reply.is_some() { ("update", "update") } else { ("send  ", "send") };
                     line(format!("  expects  {}", shorten(&hint(schema), 160)));
                     line(format!("  {label}   {}", tell(program, verb, execution, topic, schema)));
                 }
@@ -77,13 +78,18 @@ pub(crate) fn pending(pending: &[Pending], program: &str) -> String {
             Pending::Verdict { frame, by, .. } => {
                 format!("a verdict on {frame}: given by {by}, not taken in yet\n")
             }
-            Pending::Message { topic, by, .. } => format!("message on {topic}: sent by {by}, not taken yet\n"),
+            Pending::Message { topic, by, .. } => {
+                format!("message on {topic}: sent by {by}, not taken yet\n")
+            }
             Pending::Retry { .. } => "to be tried again, not taken in yet\n".to_owned(),
         });
     }
     if !pending.is_empty() {
         let when = if pending.iter().any(Pending::helps) { "" } else { ", once the flow waits for it" };
-        text.push_str(&format!("  a worker takes it in{when}: {}\n", command(&[program, "worker"], &[], &[])));
+        text.push_str(&format!(
+            "  a worker takes it in{when}: {}\n",
+            command(&[program, "worker"], &[], &[])
+        ));
     }
     text
 }

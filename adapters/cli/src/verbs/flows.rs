@@ -3,8 +3,7 @@
 
 use loom_runtime::{
     AgentDescriptor, FlowDescriptor, MessageDescriptor, Node, ProjectionDescriptor, Registry, RetryPolicy,
-    SchemaFn, StepDescriptor,
-    kernel::Delivery,
+    SchemaFn, StepDescriptor, kernel::Delivery,
 };
 use serde_json::{Value, json};
 

@@ -43,7 +43,8 @@ fn find(registry: &Registry, args: &Schema) -> Result<Value, CliError> {
     let event = || registry.event(name).map(of_event);
     flow.or_else(step).or_else(event).ok_or_else(|| {
         let flows = registry.flows().map(|flow| flow.name);
-        let known = flows.chain(registry.steps().map(|step| step.name)).chain(registry.events().map(|e| e.name));
+        let known =
+            flows.chain(registry.steps().map(|step| step.name)).chain(registry.events().map(|e| e.name));
         unknown("flow, step, tool or event", name, known)
     })
 }

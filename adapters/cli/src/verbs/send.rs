@@ -13,7 +13,7 @@ use crate::{
     render::{
         execution::missing_flow,
         schema::hint,
-        shell::{command, tell},
+        shell::{answer, command, tell},
     },
     rest::{Rest, rest},
 };
@@ -72,7 +72,8 @@ impl Verbs<'_> {
 
     /// What the command line says, about to be sent.
     fn message(&mut self, told: &Told) -> Result<(ExecutionId, SendMessage, String), CliError> {
-        let (id, body) = (self.execution(&told.execution)?, input::word(self.console, "message", &told.body)?);
+        let (id, body) =
+            (self.execution(&told.execution)?, input::word(self.console, "message", &told.body)?);
         let by = self.by(told.by.clone());
         let message = self.app.send(&id, &told.topic, &body).by(by.as_str()).checked();
         let message = match &told.key {
@@ -112,24 +113,25 @@ impl Verbs<'_> {
 
     /// Adds what the flow takes to an error that says it does not take this.
     fn with_topics(&self, error: SendError, id: &ExecutionId, verb: &str) -> CliError {
-        let (flow, only) = match &error {
-            SendError::UnknownTopic { flow, .. } => (flow.clone(), None),
-            SendError::Misfit { flow, topic, .. } => (flow.clone(), Some(topic.clone())),
+        let program = self.console.program.as_str();
+        let (flow, topic) = match &error {
+            SendError::UnknownTopic { flow, topic, .. } | SendError::Misfit { flow, topic, .. } => {
+                (self.app.registry().flow(flow), topic.clone())
+            }
             _ => return error.into(),
         };
+        let all = matches!(error, SendError::UnknownTopic { .. });
         let told = CliError::from(error);
-        let Some(flow) = self.app.registry().flow(&flow) else { return told };
-        let messages = flow.all_messages().into_iter();
-        let wanted = messages.filter(|message| only.as_ref().is_none_or(|only| only == message.name));
-        let told = wanted.fold(told, |told, message| {
-            let schema = (message.schema)().to_value();
-            let command = tell(&self.console.program, verb, id.as_str(), message.name, &schema);
-            told.help(format!("`{}` takes {}:\n  {command}", message.name, hint(&schema)))
-        });
-        if flow.all_messages().is_empty() {
-            let show = command(&[&self.console.program, "show"], &[id.as_str()], &[]);
-            return told.help(format!("what it waits for tells `{show}`"));
+        let Some(flow) = flow else { return told };
+        if let Some(gate) = flow.all_gates().into_iter().find(|gate| gate.name == topic) {
+            let command = answer(program, &format!("{id}/{topic}"), &(gate.schema)().to_value());
+            return told.help(format!("`{topic}` is a gate, which is answered:\n  {command}"));
         }
-        told
+        let wanted = flow.all_messages().into_iter().filter(|message| all || message.name == topic);
+        wanted.fold(told, |told, message| {
+            let schema = (message.schema)().to_value();
+            let command = tell(program, verb, id.as_str(), message.name, &schema);
+            told.help(format!("`{}` takes {}:\n  {command}", message.name, hint(&schema)))
+        })
     }
 }

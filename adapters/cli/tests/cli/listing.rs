@@ -134,7 +134,7 @@ async fn the_program_as_json() {
     let kinds: Vec<_> = graph["nodes"].as_array().unwrap().iter().map(|node| &node["kind"]).collect();
     assert_eq!(kinds, ["start", "step", "branch", "gate", "branch", "loop", "step", "end"]);
     let schema = shell.run("schema checkout --json").await.json();
-    assert_eq!(keys(&schema), ["error", "flow", "gates", "input", "output"]);
+    assert_eq!(keys(&schema), ["error", "flow", "gates", "input", "messages", "output"]);
     assert_eq!(keys(&schema["gates"]), ["manager"]);
     shell.run("completions bash").await.ends(Exit::Done).says("shop");
 }

@@ -98,6 +98,16 @@ async fn a_message_that_is_not_taken_in() {
 }
 
 #[tokio::test]
+async fn gates_and_topics_are_told_apart() {
+    let shell = opened().await;
+    let said = shell.run("resume acc-1/deposit --answer 1").await.ends(Exit::Refused);
+    said.warns("`deposit` is a topic, it takes integer:\n    shop send acc-1 deposit 0");
+    shell.run(r#"start checkout '{"sku":"tea","qty":12}' --id o"#).await.ends(Exit::Waits);
+    let said = shell.run("send o manager true").await.ends(Exit::Refused);
+    said.warns("it waits for: none").warns("`manager` is a gate").warns("shop resume o/manager --answer");
+}
+
+#[tokio::test]
 async fn a_key_is_taken_once() {
     let shell = opened().await;
     for _ in 0..2 {
