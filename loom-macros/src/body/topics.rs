@@ -11,7 +11,6 @@ use crate::diagnostics::Diagnostics;
 use crate::item::line_of;
 
 use super::calls::{Call, Replied, Target};
-use super::label;
 
 /// What one wait says of its topic.
 struct Wait<'c> {
@@ -74,6 +73,10 @@ fn differ(one: &Type, other: &Type) -> bool {
     text(one) != text(other)
 }
 
+/// As people write it: tokens alone have spaces between them all.
 fn written(ty: &Type) -> String {
-    label::of(&ty.to_token_stream())
+    let text = ty.to_token_stream().to_string();
+    [" :: ", " < ", " <", "< ", " >", " ,"]
+        .iter()
+        .fold(text, |text, spaced| text.replace(spaced, spaced.trim()))
 }
