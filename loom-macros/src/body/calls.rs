@@ -90,7 +90,7 @@ pub(crate) enum Target {
     /// `ctx.suspend::<T>("name")`.
     Gate { name: Option<LitStr>, ty: Option<Type> },
     /// `ctx.receive::<T>("topic")`, maybe with `.update::<R>()`.
-    Message { name: Option<LitStr>, ty: Option<Type>, reply: Option<Replied> },
+    Message { name: Option<LitStr>, ty: Option<Type>, reply: Option<Box<Replied>> },
     /// `ctx.decide("name", ..)`, `ctx.negotiate_budget("name", ..)`.
     Named { name: Option<LitStr> },
     /// `ctx.changed("name")`.
@@ -278,7 +278,7 @@ impl Target {
                 reply: modifiers
                     .iter()
                     .find(|link| link.method == "update")
-                    .map(|link| Replied { method: link.method.clone(), ty: turbofish(link) }),
+                    .map(|link| Box::new(Replied { method: link.method.clone(), ty: turbofish(link) })),
             },
             Syscall::Decide | Syscall::NegotiateBudget => Self::Named { name },
             Syscall::Changed => Self::Change { name },

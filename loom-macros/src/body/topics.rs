@@ -25,7 +25,7 @@ pub(super) fn check(calls: &[Call], diagnostics: &mut Diagnostics) {
     for call in calls {
         let Target::Message { name: Some(name), ty: Some(ty), reply } = &call.target else { continue };
         let topic = name.value();
-        let wait = Wait { method: &call.method, ty, reply: reply.as_ref() };
+        let wait = Wait { method: &call.method, ty, reply: reply.as_deref() };
         match first.get(&topic) {
             Some(earlier) => compare(&topic, earlier, &wait, diagnostics),
             None => drop(first.insert(topic, wait)),
