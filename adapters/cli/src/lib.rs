@@ -28,8 +28,7 @@
 //! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `fork`, `resume`, `send`, `verdict`, `retry`,
 //! `cancel`); with `--detach` these only record what was asked, and end with 0. `update` ends with 0 once it has its
 //! reply, wherever the execution then stands, with 6 when it was rejected, and as `send` when the execution rests
-//! without having taken it. `cancel` ends with 0 when the execution was
-//! cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
+//! without having taken it. `cancel` ends with 0 when the execution was cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
 //!
 //! # Output for programs
 //!
@@ -66,7 +65,8 @@
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
 //! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`), `message` (`frame`, `topic`, `schema?`,
-//! `reply?`: two schemas), `child` (`frame`, `child`) or `step` (`frame`, `attempt`). An `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
+//! `reply?`: two schemas), `child` (`frame`, `child`) or `step` (`frame`, `attempt`). An
+//! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
 //! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`), `message` (`topic`, `by`) or `retry`; a gate that was
 //! answered so is no `wait`, and has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code

@@ -62,10 +62,10 @@ impl Verbs<'_> {
             },
         };
         let Some(reply) = reply else { return self.not_taken(&id, &told).await };
-        self.print_reply(&id, &told.topic, reply)?;
+        let accepted = self.print_reply(&id, &told.topic, reply);
         // What it does next is not for the reply to wait for, and not to be cut short either.
         match rest(app, &id, self.console, quiet).await? {
-            Rest::At(_) => Ok(Exit::Done),
+            Rest::At(_) => accepted.map(|()| Exit::Done),
             Rest::Interrupted => Ok(self.stop(&id).await?.0),
         }
     }
