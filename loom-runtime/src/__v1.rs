@@ -23,6 +23,7 @@ pub use crate::{
     domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
+    inert::{AnyValue, FlowOnItsOwn, Made, PartOnItsOwn, StepOnItsOwn},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
     projection::{Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome},
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},

@@ -22,6 +22,7 @@ mod failure;
 mod flow;
 mod flow_input;
 mod inbox_item;
+mod inert;
 mod limits;
 mod memory;
 mod policy;

@@ -28,7 +28,6 @@ const _: () = {
 };
 /// Look up an order.
 #[allow(dead_code)]
-#[must_use = "a step call does nothing until `ctx.run` runs it"]
 fn find_order(number: String) -> ::loom::__v1::StepCall<find_order> {
     find_order::__loom_call(number)
 }
@@ -219,7 +218,6 @@ const _: () = {
 };
 /// You answer customers.
 #[allow(dead_code)]
-#[must_use = "a flow call does nothing until it is started"]
 fn support(number: String) -> ::loom::__v1::FlowCall<support> {
     support::__loom_call(number)
 }

@@ -4,6 +4,7 @@
 mod calls;
 mod exits;
 mod futures;
+mod inert;
 mod loops;
 mod macros;
 
@@ -12,7 +13,7 @@ use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
-    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, PatIdent, Path,
+    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
 };
 
 use crate::item::mentions;
@@ -45,6 +46,7 @@ pub(crate) fn walk(
         findings: Vec::new(),
         continuations: Vec::new(),
         futures: Futures::default(),
+        run: inert::run_in(&block, ctx),
         jumps: Vec::new(),
         recorded: 0,
         notes_lines: false,
@@ -73,6 +75,8 @@ struct Walker<'c> {
     findings: Vec<Finding>,
     continuations: Vec<Path>,
     futures: Futures,
+    /// What the body hands to `ctx.run` and the like.
+    run: Vec<Path>,
     /// Where a `break` may go, outermost first.
     jumps: Vec<Jump>,
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
@@ -203,6 +207,16 @@ impl VisitMut for Walker<'_> {
         visit_mut::visit_expr_try_mut(self, tried);
         if left || !self.graph.has_left() {
             self.tried(tried.question_token.span);
+        }
+        self.asked(&mut tried.expr);
+    }
+
+    fn visit_stmt_mut(&mut self, stmt: &mut Stmt) {
+        visit_mut::visit_stmt_mut(self, stmt);
+        match stmt {
+            Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => self.dropped(&mut init.expr),
+            Stmt::Expr(call, Some(_)) if self.is_inert(call) => self.dropped(call),
+            _ => {}
         }
     }
 
