@@ -17,8 +17,8 @@ pub use crate::{
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
-        Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, Node, PartDescriptor,
-        ResourceDescriptor, SchemaFn, Site, StepDescriptor,
+        Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, Node, ParallelPolicy,
+        PartDescriptor, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::Failure,

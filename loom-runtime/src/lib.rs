@@ -54,8 +54,8 @@ pub use context::{
     Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, Node, PartDescriptor,
-    PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
+    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, Node, ParallelPolicy,
+    PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

@@ -144,6 +144,8 @@ const _: () = {
                 column: ::core::column!(),
             },
             ::loom::__v1::Node::Parallel {
+                policy: ::core::option::Option::None,
+                limit: ::core::option::Option::None,
                 arms: &[
                     ::loom::__v1::Arm {
                         label: "notices",

@@ -7,6 +7,7 @@ mod futures;
 mod inert;
 mod loops;
 mod macros;
+mod regions;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -27,6 +28,7 @@ use super::scope::Scope;
 use super::{Finding, Survey, label};
 use exits::Jump;
 use futures::Futures;
+use regions::Region;
 
 /// Walks through a whole body.
 pub(crate) fn walk(
@@ -46,6 +48,7 @@ pub(crate) fn walk(
         findings: Vec::new(),
         continuations: Vec::new(),
         futures: Futures::default(),
+        regions: Vec::new(),
         run: inert::run_in(&block, ctx),
         jumps: Vec::new(),
         recorded: 0,
@@ -53,6 +56,7 @@ pub(crate) fn walk(
     };
     walker.visit_block_mut(&mut block);
     walker.place_all_futures();
+    walker.place_all_regions();
     Survey {
         block,
         calls: walker.calls,
@@ -75,6 +79,8 @@ struct Walker<'c> {
     findings: Vec<Finding>,
     continuations: Vec<Path>,
     futures: Futures,
+    /// The scopes that the body makes.
+    regions: Vec<Region>,
     /// What the body hands to `ctx.run` and the like.
     run: Vec<Path>,
     /// Where a `break` may go, outermost first.
@@ -236,6 +242,7 @@ impl VisitMut for Walker<'_> {
             .init
             .as_ref()
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
+        let scoped = self.scope_of(local);
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
@@ -246,6 +253,9 @@ impl VisitMut for Walker<'_> {
                 let arms = vec![self.graph.close_arm("else")];
                 self.graph.push_branch(label, local.let_token.span, false, arms);
             }
+        }
+        if let Some(scoped) = scoped {
+            self.scoped(scoped);
         }
         self.visit_pat_mut(&mut local.pat);
         if let Some(made) = read::made(local) {
