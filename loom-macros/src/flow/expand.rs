@@ -257,6 +257,7 @@ fn shape(flow: &Flow) -> TokenStream {
     let parts = parts(flow);
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
+    let fingerprint = fingerprint::with(fingerprint, &flow.settings);
     quote_spanned! {Span::mixed_site()=>
         gates: &[#(#gates),*],
         graph: #graph,

@@ -199,6 +199,10 @@ const _: () = {
             pub const policies: () = ();
             /// The ceiling of effect classes: `effects("http", "mail.*")`.
             pub const effects: () = ();
+            /// The version of its input's shape as it is: `version = 2`.
+            pub const version: () = ();
+            /// What reads inputs of older versions: `upcast(1 => from_v1)`.
+            pub const upcast: () = ();
             /// The name in logs, when it is not the function's: `name = "front-desk"`.
             pub const name: () = ();
             use self::{
@@ -266,7 +270,7 @@ const _: () = {
             },
         ],
         parts: &[],
-        fingerprint: 2679913781332770226u64,
+        fingerprint: 13243207698059761694u64,
     };
     impl ::loom::__v1::Flow for support {
         type Input = String;
