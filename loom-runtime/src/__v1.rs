@@ -13,7 +13,7 @@ pub use tokio;
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
     awaited::{Anything, Awaited, DurableTimer, RecordedWork},
-    callee::{GivesFlow, GivesPart, GivesStep, ceiling_of, effects_of, part_of},
+    callee::{GivesFlow, GivesPart, GivesStep, ceiling_of, part_of, step_of},
     ceiling::Ceiling,
     context::Ctx,
     descriptor::{
@@ -21,7 +21,7 @@ pub use crate::{
         PartDescriptor, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},
-    failure::Failure,
+    failure::{EngineField, Failure},
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     inert::{AnyValue, FlowOnItsOwn, Made, PartOnItsOwn, StepOnItsOwn},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
