@@ -374,6 +374,10 @@ pub enum Node {
     },
     /// The arms run side by side.
     Parallel {
+        /// What an error in one of them means to the others, where `ctx.parallel` or `ctx.scope` say it.
+        policy: Option<ParallelPolicy>,
+        /// How many run at once at most, as written.
+        limit: Option<&'static str>,
         /// The line.
         line: u32,
         /// The column.
@@ -483,6 +487,31 @@ pub enum LoopBound {
     Unknown,
     /// Nothing ends it but a cancellation or a panic.
     Endless,
+}
+
+/// What an error in one branch of a `ctx.parallel(..)` or `ctx.scope()` means to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParallelPolicy {
+    /// `.all()`: nothing, each has its own result.
+    All,
+    /// `.fail_fast()`: the first ends them.
+    FailFast,
+    /// `.drain()`: all come to their end, and then fail together.
+    Drain,
+    /// `.detach()`: nobody waits for them, and the flow goes on.
+    Detach,
+}
+
+impl ParallelPolicy {
+    /// The method that says it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::FailFast => "fail_fast",
+            Self::Drain => "drain",
+            Self::Detach => "detach",
+        }
+    }
 }
 
 /// An arm of a branch, or one of several that run side by side.

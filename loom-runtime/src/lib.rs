@@ -22,6 +22,7 @@ mod failure;
 mod flow;
 mod flow_input;
 mod inbox_item;
+mod inert;
 mod limits;
 mod memory;
 mod policy;
@@ -54,7 +55,7 @@ pub use context::{
 };
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, MessageDescriptor, Node,
-    PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
+    ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

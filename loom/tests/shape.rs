@@ -111,7 +111,12 @@ mod desk {
     }
 
     /// Tidies the desk.
-    #[flow(schedule = "0 18 * * MON-FRI", time_zone = "Europe/Zurich")]
+    #[flow(
+        schedule = "0 18 * * MON-FRI",
+        time_zone = "Europe/Zurich",
+        overlap = "queue",
+        catch_up = "all within 6h"
+    )]
     pub(crate) async fn tidy(ctx: Ctx) -> loom::Result<()> {
         let _ = ctx.now();
         Ok(())
@@ -243,7 +248,9 @@ fn it_holds_what_is_no_flow_part_or_step() {
         shape["skills"],
         json!({"refunds": {"description": "When a customer gets money back.", "file": "shape.rs"}})
     );
-    assert_eq!(shape["flows"]["tidy"]["schedule"], "0 18 * * MON-FRI Europe/Zurich");
+    let tidy = &shape["flows"]["tidy"];
+    assert_eq!(tidy["schedule"], "0 18 * * MON-FRI Europe/Zurich");
+    assert_eq!((&tidy["overlap"], &tidy["catch_up"]), (&json!("queue"), &json!("all within 6h")));
 }
 
 #[test]

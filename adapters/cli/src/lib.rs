@@ -53,7 +53,7 @@
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, messages: [{name, schema, reply?}], effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
-//! | `graph` | `{flow, nodes: [{id, kind, label, line, column, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
+//! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |
 //! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
@@ -61,7 +61,8 @@
 //! A `node` of a graph's tree has a `kind`, a `line`, a `column` and maybe `marks`: `unbounded` for a loop of which the
 //! source does not say that it ends, `unreachable` for what stands behind a return, a panic or a loop without end. Calls
 //! have their `id`; `step` and `part` what is called, whose tree is in `parts`; `loop` a `label` and a `body`; `branch` and
-//! `parallel` have `arms: [{label, body}]`.
+//! `parallel` have `arms: [{label, body}]`. What `ctx.parallel` and `ctx.scope` run side by side has a `policy`, `all`,
+//! `fail_fast`, `drain` or `detach`, and a `limit` as written, where the source says so.
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
 //! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`), `message` (`frame`, `topic`, `schema?`,

@@ -39,7 +39,7 @@ use crate::runtime_path::RuntimePath;
 
 pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
-pub(crate) use graph::{Arm, Bound};
+pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};
 pub(crate) use purity::{Banned, banned_in};
 pub(crate) use rewrite::{NEAR, SITES};

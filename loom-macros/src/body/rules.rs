@@ -172,8 +172,28 @@ fn keys(call: &Call, diagnostics: &mut Diagnostics) {
             codes::KEY_MISSING,
             &call.method,
             format_args!("this `ctx.{}` needs a key: {repeated}", call.method),
-            "add `.key(..)` with what tells the repetitions apart: `ctx.run(ship(line)).key(&line.id)`",
+            format_args!("add `.key(..)` with what tells the repetitions apart: {}", with_key(call.syscall)),
         );
+    }
+}
+
+/// A call with a key, as an example.
+fn with_key(syscall: Syscall) -> &'static str {
+    match syscall {
+        Syscall::Call => "`ctx.call(audit(line)).key(&line.id)`",
+        Syscall::Spawn => "`ctx.spawn(audit(line)).key(&line.id)`",
+        Syscall::Execute => {
+            "`ctx.execute(\"probe\", step, input).key(&line.id)`; or let the id say it, `format!(\"probe-{n}\")`"
+        }
+        Syscall::Part => "`ctx.part(\"pay\", pay(line)).key(&line.id)`",
+        Syscall::Suspend => "`ctx.suspend::<Approval>(\"manager\").key(&line.id)`",
+        Syscall::Receive => "`ctx.receive::<Payment>(\"payments\").key(&line.id)`",
+        Syscall::Sleep | Syscall::SleepUntil => "`ctx.sleep(pause).key(&line.id)`",
+        Syscall::Timeout => "`ctx.timeout(limit, future).key(&line.id)`",
+        Syscall::Decide => "`ctx.decide(\"way\", || choose(line)).key(&line.id)`",
+        Syscall::NegotiateBudget => "`ctx.negotiate_budget(\"name\", ask).key(&line.id)`",
+        // The others return at once, and are counted.
+        _ => "`ctx.run(ship(line)).key(&line.id)`",
     }
 }
 
@@ -243,7 +263,9 @@ fn has_identity(call: &Call) -> bool {
             false
         }
     };
-    !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))
+    // An id that is no literal is told of by itself.
+    let is_known = call.ids.iter().all(|id| id.literal.is_some());
+    !call.syscall.is_synchronous() && is_known && (!unnamed || !call.ids.is_empty())
 }
 
 fn report(finding: &Finding, diagnostics: &mut Diagnostics) {

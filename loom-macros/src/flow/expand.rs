@@ -98,20 +98,14 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
 
 fn surface(flow: &Flow) -> Surface<'_> {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
-    let (call, must_use) = match flow.kind {
-        Kind::Flow | Kind::Agent => (
-            quote_spanned!(Span::mixed_site()=> #runtime::FlowCall<#name>),
-            "a flow call does nothing until it is started",
-        ),
+    let call = match flow.kind {
+        Kind::Flow | Kind::Agent => quote_spanned!(Span::mixed_site()=> #runtime::FlowCall<#name>),
         Kind::Part => {
             let output = output(flow);
-            (
-                quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output, #name>),
-                "a part call does nothing until `ctx.part` runs it",
-            )
+            quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output, #name>)
         }
     };
-    Surface { item: &flow.item, inputs: flow.inputs.iter().collect(), call, must_use }
+    Surface { item: &flow.item, inputs: flow.inputs.iter().collect(), call }
 }
 
 /// The written return type, `()` when there is none.
@@ -264,6 +258,7 @@ fn shape(flow: &Flow) -> TokenStream {
     let parts = parts(flow);
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
+    let fingerprint = fingerprint::with(fingerprint, &flow.settings);
     quote_spanned! {Span::mixed_site()=>
         gates: &[#(#gates),*],
         messages: &[#(#messages),*],

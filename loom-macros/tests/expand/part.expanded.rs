@@ -32,7 +32,6 @@ const _: () = {
 };
 /// Take the money, or ask again until somebody pays.
 #[allow(dead_code)]
-#[must_use = "a part call does nothing until `ctx.part` runs it"]
 fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>, pay> {
     pay::__loom_call(order)
 }

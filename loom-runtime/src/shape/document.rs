@@ -1,7 +1,7 @@
 //! The content of a shape file: sorted, one fact a line, no places.
 //! Not the structural fingerprint, which executions carry: this is for people who review.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use kernel::{Delivery, RetryPolicy};
 use serde_json::{Map, Value, json};
@@ -106,6 +106,8 @@ fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Valu
     }
     if let Some(schedule) = flow.schedule {
         shape["schedule"] = format!("{} {}", schedule.cron, schedule.time_zone).into();
+        shape["overlap"] = schedule.overlap.to_string().into();
+        shape["catch_up"] = schedule.catch_up.to_string().into();
     }
     shape
 }
@@ -283,7 +285,12 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
                 Value::Object(Map::from_iter([(name.to_owned(), within(body))]))
             }
             Node::Branch { arms: ways, .. } => json!({"branch": arms(ways)}),
-            Node::Parallel { arms: sides, .. } => json!({"side by side": arms(sides)}),
+            Node::Parallel { policy, limit, arms: sides, .. } => {
+                let limit = limit.map(|limit| format!("limit {limit}"));
+                let said = policy.map(|policy| policy.as_str().to_owned()).into_iter().chain(limit);
+                let key = iter::once("side by side".to_owned()).chain(said).collect::<Vec<_>>().join(", ");
+                Value::Object(Map::from_iter([(key, arms(sides))]))
+            }
             Node::Break { name, .. } => jump("break", name),
             Node::Continue { name, .. } => jump("continue", name),
             Node::Propagate { .. } | Node::Return { .. } => "return".into(),

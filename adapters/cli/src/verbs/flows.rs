@@ -60,7 +60,11 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         line("tools", agent.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", "));
         line("skills", agent.skills.iter().map(|skill| skill.name).collect::<Vec<_>>().join(", "));
     }
-    line("schedule", flow.schedule.map(|at| format!("{} ({})", at.cron, at.time_zone)).unwrap_or_default());
+    if let Some(at) = flow.schedule {
+        line("schedule", format!("{} ({})", at.cron, at.time_zone));
+        line("overlap", at.overlap.to_string());
+        line("catch up", at.catch_up.to_string());
+    }
     line("input", shorten(&hint((flow.input)().as_value()), 100));
     line("steps", steps(flow).join(", "));
     line("emits", emitted(flow, registry).join(", "));
@@ -237,7 +241,12 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
         json["effects"] = json!(effects);
     }
     if let Some(schedule) = flow.schedule {
-        json["schedule"] = json!({"cron": schedule.cron, "time_zone": schedule.time_zone});
+        json["schedule"] = json!({
+            "cron": schedule.cron,
+            "time_zone": schedule.time_zone,
+            "overlap": schedule.overlap,
+            "catch_up": schedule.catch_up,
+        });
     }
     json
 }
