@@ -174,11 +174,14 @@ impl Fork {
         let prefix = Prefix::read(&app, &origin, &wishes).await?;
         let plan = Plan::of(&app, &prefix, &wishes, &id, app.engine.clock.now())?;
         present(&app, &origin, &plan).await?;
-        let Plan { records, gates, base, .. } = plan;
+        let Plan { records, gates, base, snapshot, .. } = plan;
         let branch =
             Branch { id: id.clone(), flow: origin.flow.clone(), input: origin.input, records, gates, base };
         match app.engine.branch(branch, place).await? {
-            None => Ok(id),
+            None => {
+                app.engine.keep_snapshot(snapshot);
+                Ok(id)
+            }
             Some(row) => same(&app, &origin, &wishes, &row).await,
         }
     }
