@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::{
-    Envelope, Event, ExecutionId, ForkPoint, Forked, Frame, FrameId, FrameKind, FrameStatus, GivenAnswer,
-    InDoubt, Kind, Meta, Outcome, Payload, Record, Snapshot, State, Timestamp,
+    Digest, Envelope, Event, ExecutionId, ForkPoint, Forked, Frame, FrameId, FrameKind, FrameStatus,
+    GivenAnswer, InDoubt, Kind, Meta, Outcome, Payload, Record, Snapshot, State, Timestamp,
 };
 
 use super::{ChildPolicy, ForkError};
@@ -148,6 +148,9 @@ impl Plan {
         let state = &prefix.state;
         let mut forked = Forked::at(ForkPoint { execution: prefix.origin.clone(), events: prefix.cut() });
         forked.by.clone_from(&wishes.by);
+        // A simulation is of the execution itself, and draws what that drew.
+        let me = id.as_str().as_bytes();
+        forked.seed = (*id != prefix.origin).then(|| Digest::of_parts(&[&state.seed.bytes(), b"fork", me]));
         forked.answers.clone_from(&prefix.answers);
         for frame in &wishes.rerun {
             let known = state.frames.get(frame).filter(|f| is_open_step(f));
