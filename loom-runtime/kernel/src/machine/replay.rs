@@ -245,8 +245,10 @@ impl Machine {
             self.pass(cause.as_ref().map(|(frame, outcome)| (frame, outcome.clone())), segment.moment)?;
         {
             let mut inner = self.cx.shared.lock();
-            let last = inner.forks.drain(..).last();
-            inner.seed = last.map(|(seed, _)| seed).or(inner.seed);
+            if let Some((seed, _)) = inner.forks.pop_back() {
+                inner.seed = Some(seed);
+                inner.forks.clear();
+            }
         }
         let mut fresh = Vec::new();
         for issue in turn.issued {
