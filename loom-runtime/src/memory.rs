@@ -218,6 +218,16 @@ impl Inbox for Memory {
         let waits = |posting: &&Posting| !posting.consumed && posting.item.id > after;
         Ok(postings.iter().filter(waits).map(|posting| posting.item.clone()).collect())
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        let early = &mut self.tables().early;
+        let old = early.values().flatten().filter(|posting| posting.item.at < before).count();
+        if !rehearsal {
+            early.values_mut().for_each(|items| items.retain(|posting| posting.item.at >= before));
+            early.retain(|_, items| !items.is_empty());
+        }
+        Ok(old as u64)
+    }
 }
 
 #[async_trait]

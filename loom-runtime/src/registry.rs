@@ -265,6 +265,11 @@ impl Registry {
         self.flows.get(name).or_else(|| self.services.get(name))
     }
 
+    /// The version of a flow's input as this program writes it; of one that is not registered, the first.
+    pub(crate) fn input_version(&self, flow: &str) -> u32 {
+        self.flow(flow).map_or(1, |flow| flow.versions.current)
+    }
+
     /// The step with this name.
     pub fn step(&self, name: &str) -> Option<&'static StepDescriptor> {
         self.steps.get(name)

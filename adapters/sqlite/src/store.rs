@@ -19,7 +19,9 @@ use crate::{
     OpenError, SqliteOptions,
     append::Transition,
     claim::{Release, Renewal},
-    error, read, snapshot,
+    error,
+    post::PruneEarly,
+    read, snapshot,
     writer::{Asked, Request},
 };
 
@@ -135,6 +137,13 @@ impl Inbox for Sqlite {
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         read::pending(&self.readers, execution, after).await
+    }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        match rehearsal {
+            true => read::early_before(&self.readers, before).await,
+            false => self.ask(PruneEarly { before }, Request::PruneEarly).await,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::ports::{Store, StoreError};
 /// How many events are read at a time. A log that is no longer is folded without a look for snapshots. Soon after, they save
 /// nothing sure; a state holds every frame of its run, so that they never save all: 9.4 to 5.7 ms at 5,000 events, 48 to
 /// 17 ms at 20,000 (`cargo run --release -p loom-benches -- snapshots`).
-const PAGE: usize = 1_000;
+pub(super) const PAGE: usize = 1_000;
 
 /// The state after the first `end` events, or after all that there are.
 ///
@@ -33,6 +33,32 @@ pub(super) async fn state(store: &dyn Store, id: &ExecutionId, end: u64) -> Resu
     tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
     mark(store, id, kept_at).await;
     Ok(first)
+}
+
+/// The state after these records, the first of a log. Those that a snapshot holds are not even decoded.
+pub(super) async fn state_of(
+    store: &dyn Store,
+    id: &ExecutionId,
+    records: &[Record],
+) -> Result<State, StoreError> {
+    let end = records.len() as u64;
+    if end > PAGE as u64
+        && let Some(mut state) = newest(store, id, end).await?
+    {
+        let kept_at = state.next;
+        let behind = usize::try_from(kept_at).unwrap_or(usize::MAX);
+        if fold(id, &mut state, &records[behind..]).is_ok() {
+            return Ok(state);
+        }
+        let mut state = State::default();
+        fold(id, &mut state, records)?;
+        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        mark(store, id, kept_at).await;
+        return Ok(state);
+    }
+    let mut state = State::default();
+    fold(id, &mut state, records)?;
+    Ok(state)
 }
 
 /// The newest snapshot that is as it was kept, and of this log.
@@ -81,10 +107,15 @@ async fn read_on(store: &dyn Store, id: &ExecutionId, state: &mut State, end: u6
         if page.is_empty() {
             break;
         }
-        for record in &page {
-            let envelope = Envelope::decode(id, record).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-            state.apply(&envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-        }
+        fold(id, state, &page)?;
+    }
+    Ok(())
+}
+
+fn fold(id: &ExecutionId, state: &mut State, records: &[Record]) -> Result<(), StoreError> {
+    for record in records {
+        let envelope = Envelope::decode(id, record).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        state.apply(&envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
     }
     Ok(())
 }

@@ -4,9 +4,10 @@
 use std::{
     future::{Future, IntoFuture},
     pin::Pin,
+    time::Duration,
 };
 
-use kernel::{Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status};
+use kernel::{Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status, Timestamp};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -132,6 +133,19 @@ impl App {
             checked: false,
         }
     }
+
+    /// Forgets what was sent [early](SendMessage::early) longer ago than `age` to executions that still do not exist, and
+    /// answers how much that is. With `rehearsal`, it only counts. Nothing does so by itself: an id that was misspelt keeps
+    /// its messages for ever. Choose an age within which whatever is to be started has been. A fork that waits for a child
+    /// which its origin is still to start asks again when it is taken up.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn prune_early(&self, age: Duration, rehearsal: bool) -> Result<u64, StoreError> {
+        let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        let now = self.engine.clock.now().as_micros();
+        self.engine.store.prune_early(Timestamp::from_micros(now.saturating_sub(age)), rehearsal).await
+    }
 }
 
 impl SendMessage {
@@ -147,7 +161,8 @@ impl SendMessage {
         self
     }
 
-    /// Keeps the message for an execution that does not exist yet, until it is started.
+    /// Keeps the message for an execution that does not exist yet, until it is started; or until somebody has the messages
+    /// forgotten that have waited too long ([`App::prune_early`]): its sender was told that it is held, and is told no more.
     pub fn early(mut self) -> Self {
         self.early = true;
         self

@@ -148,6 +148,7 @@ macro_rules! store_conformance {
                 only_an_early_item_is_kept
                 early_makes_no_difference_to_what_exists
                 early_items_are_moved_once
+                old_early_items_are_forgotten_when_asked
                 no_early_item_is_lost_to_a_creation
             }
             posts {

@@ -131,7 +131,9 @@ impl Ctx {
         if self.site.is_none() {
             place.set_id(name);
         }
-        CallDynamic::new(self.cx.clone(), place, self.limits, flow.into(), input)
+        let flow = flow.into();
+        let version = self.program.registry.input_version(&flow);
+        CallDynamic::new(self.cx.clone(), place, self.limits, flow, (input, version))
     }
 
     /// Runs branches at once. See [`Parallel`].
@@ -216,6 +218,13 @@ impl Ctx {
 
     /// Whether the flow takes a changed path here: `if ctx.changed("new-tax") { new } else { old }`. New executions do.
     /// One that was past this place before the change was deployed keeps to the old path; what it takes is recorded.
+    ///
+    /// When every execution on the old path has ended (those of this flow that are open have a `CHANGE_MARKED` of this name
+    /// in their run, or are not yet at this place), the old path and the call go together: `new` alone. A marker that the
+    /// log holds and the code does not ask for is passed over by a replay, and what follows it in the log is still held
+    /// against the code. So an execution that is on the old path all the same waits for code, and code that lost the call and
+    /// kept the *old* path does too: nothing is done twice by either. A name whose call was taken out is not to be used
+    /// again for another change: an execution may hold it still, and would be on the new path of that one.
     pub fn changed(&self, name: &'static str) -> bool {
         let mut place = self.place();
         place.set_id(name);

@@ -104,4 +104,50 @@ on_both! {
             assert_eq!(newest(&app, &id).await, Some(good), "not even when it comes again");
         }
     }
+
+    /// Where an execution suspends, what it has just done is in a snapshot; one that wakes for a few events writes none.
+    async fn a_suspension_keeps_what_was_done_since_the_wake_up(rig: Rig) {
+        let (app, id) = grown(&rig, 4_000).await;
+        let suspended = app.row(&id).await.unwrap().next;
+        until(|| async { newest(&app, &id).await == Some(suspended) }).await;
+        app.handle::<long>(&id).resume("first", &true, "ada").await.unwrap();
+        until(|| async { app.gates(Some(&id)).await.unwrap().len() == 2 }).await;
+        app.handle::<long>(&id).until(&[loom::Status::Suspended]).await.unwrap();
+        assert!(app.row(&id).await.unwrap().next > suspended);
+        tokio::time::sleep(millis(50)).await; // nobody waits for one that is kept
+        assert_eq!(newest(&app, &id).await, Some(suspended));
+    }
+
+    /// A fork is folded from its origin's snapshot on, and begins with one; a bad one is passed over.
+    async fn forks_are_folded_from_snapshots_and_begin_with_one(rig: Rig) {
+        let (app, id) = grown(&rig, 300).await;
+        kept(&app, &id).await;
+        let (log, store) = (log(&app, &id).await, app.store());
+        let good = newest(&app, &id).await.unwrap();
+        // Something in it that no event says shows who has read it.
+        let mut marked = State::of(&log[..good as usize]).unwrap();
+        marked.dead_letters = 7;
+        store.put_snapshot(&Snapshot::of(&marked, &log[good as usize - 1]).unwrap()).await.unwrap();
+        let fork = async |name: &str| app.fork(&id).at(log.len() as u64 - 1).id(name).await.unwrap();
+        let begun_with = async |fork: &ExecutionId| {
+            until(|| async { newest(&app, fork).await.is_some() }).await;
+            let kept = store.newest_snapshot(fork, u64::MAX).await.unwrap().unwrap();
+            assert_eq!(kept.sequence, log.len() as u64); // all but the last, and the fork's first
+            let last = store.read(fork, kept.sequence - 1, 1).await.unwrap();
+            kept.restore(&last[0]).unwrap()
+        };
+        let one = fork("one").await;
+        assert_eq!(begun_with(&one).await.dead_letters, 7);
+        let end = app.store().newest_snapshot(&id, u64::MAX).await.unwrap().unwrap();
+        let damaged = Snapshot { body: end.body.replace("one", "two"), ..end };
+        store.put_snapshot(&damaged).await.unwrap();
+        let two = fork("two").await;
+        assert!(newest(&app, &id).await < Some(good), "it is marked bad");
+        let events: Vec<_> = crate::support::log(&app, &two).await.into_iter().take(log.len()).collect();
+        assert_eq!(begun_with(&two).await, State::of(&events).unwrap());
+        // One that is read as fast without has none.
+        let short = app.fork(&id).at(10).id("short").await.unwrap();
+        tokio::time::sleep(millis(50)).await;
+        assert!(store.newest_snapshot(&short, 100).await.unwrap().is_none());
+    }
 }

@@ -152,6 +152,10 @@ impl<S: Inbox> Inbox for Plug<S> {
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         self.inner.pending(execution, after).await
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        guarded!(self, self.inner.prune_early(before, rehearsal).await)
+    }
 }
 
 #[async_trait]

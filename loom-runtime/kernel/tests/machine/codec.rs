@@ -239,7 +239,15 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             (any_frame(), any_execution(), ".*", any_digest(), any_payload(), any::<bool>())
                 .prop_map(|(frame, child, flow, digest, input, abandon)| {
                     let on_close = if abandon { OnClose::Abandon } else { OnClose::Cancel };
-                    Event::ChildStarted(ChildStarted { frame, child, flow, digest, input, on_close })
+                    Event::ChildStarted(ChildStarted {
+                        frame,
+                        child,
+                        flow,
+                        digest,
+                        input,
+                        input_version: 2,
+                        on_close,
+                    })
                 })
                 .boxed()
         }
@@ -284,7 +292,16 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             let rerun = proptest::collection::btree_set(any_frame(), 0..3);
             (any_fork_point(), executions(), executions(), stubs, answers, rerun, ".*")
                 .prop_map(|(from, children, adopted, stubs, answers, rerun, by)| {
-                    let forked = Forked { from, children, adopted, stubs, answers, rerun, by };
+                    let forked = Forked {
+                        from,
+                        children,
+                        adopted,
+                        stubs,
+                        answers,
+                        rerun,
+                        seed: Some(Digest::of(b"fork")),
+                        by,
+                    };
                     Event::ExecutionForked(forked)
                 })
                 .boxed()

@@ -284,6 +284,11 @@ impl Inbox for Tapped {
         self.tap.pass().await?;
         self.inner.pending(execution, after).await
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        self.tap.pass().await?;
+        self.inner.prune_early(before, rehearsal).await
+    }
 }
 
 #[async_trait]

@@ -69,6 +69,10 @@ impl Inbox for Broken {
     async fn pending(&self, _: &ExecutionId, _: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         fire()
     }
+
+    async fn prune_early(&self, _: Timestamp, _: bool) -> Result<u64, StoreError> {
+        fire()
+    }
 }
 
 #[async_trait]
