@@ -72,7 +72,7 @@ pub enum EffectError {
         step: String,
         /// The name of its error's variant.
         code: String,
-        /// One line for people.
+        /// What it says, for people.
         message: String,
     },
     /// A child execution could not be started.
