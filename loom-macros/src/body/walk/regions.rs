@@ -121,7 +121,7 @@ impl Walker<'_> {
             receiver = &inner.receiver;
         }
         let Expr::Path(path) = receiver else { return None };
-        let name = path.path.get_ident()?;
+        let name = path.path.get_ident().filter(|name| self.scope.binds(name))?;
         let region = self.regions.iter().rposition(|region| region.name == *name)?;
         Some((region, links))
     }
