@@ -175,6 +175,13 @@ pub(crate) enum Pending {
         #[serde(serialize_with = "instant::exactly")]
         at: Timestamp,
     },
+    Message {
+        topic: String,
+        by: String,
+        expects_reply: bool,
+        #[serde(serialize_with = "instant::exactly")]
+        at: Timestamp,
+    },
     Retry {
         #[serde(serialize_with = "instant::exactly")]
         at: Timestamp,
@@ -189,6 +196,7 @@ impl Pending {
             Said::Answer { frame, by, .. } => Self::Answer { frame: frame.to_string(), by, at },
             Said::Cancel { reason, by } => Self::Cancel { reason, by, at },
             Said::Verdict { frame, by, .. } => Self::Verdict { frame: frame.to_string(), by, at },
+            Said::Message { topic, by, expects_reply, .. } => Self::Message { topic, by, expects_reply, at },
             Said::Retry => Self::Retry { at },
             _ => return None,
         })

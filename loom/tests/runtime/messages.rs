@@ -101,10 +101,10 @@ on_both! {
         assert_eq!(rig.world.count("long"), 1);
     }
 
-    /// B51: a message that is sent as soon as the start returns is received.
+    /// B51: a message that is sent as soon as the start returns is received, a thousand times.
     async fn b51_a_message_right_after_the_start_is_received(rig: Rig) {
         let (app, other) = (rig.app(all()).await, rig.app(all()).await);
-        for n in 0..200_u32 {
+        for n in 0..1_000_u32 {
             let handle = app.start(one_message()).id(format!("run-{n}")).await.unwrap();
             let from = if n % 2 == 0 { &app } else { &other };
             from.send(handle.id(), "numbers", &n).await.unwrap();
@@ -113,7 +113,7 @@ on_both! {
                 assert_eq!(handle.result().await.unwrap(), n);
             }
         }
-        for n in 0..200_u32 {
+        for n in 0..1_000_u32 {
             let handle = app.handle::<one_message>(&format!("run-{n}").parse().unwrap());
             assert_eq!(handle.result().await.unwrap(), n);
         }

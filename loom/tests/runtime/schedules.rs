@@ -105,6 +105,43 @@ on_both_in_virtual_time! {
         assert!(rig.world.all().values().all(|often| *often == 1), "{:?}", rig.world.all());
     }
 
+    /// B65: two workers from the beginning, one of which goes.
+    async fn b65_two_workers_start_each_instant_once(rig: Rig) {
+        let one = program(&rig, flow(quick::DESCRIPTOR, EVERY_TEN)).await;
+        let other = program(&rig, flow(quick::DESCRIPTOR, EVERY_TEN)).await;
+        settle(&one).await;
+        let start = tenth(&one);
+        one.work();
+        other.work();
+        tokio::time::sleep(MINUTE * 58).await;
+        assert_eq!(instants(&runs(&one, start).await), [10, 20, 30, 40, 50, 60]);
+        one.shutdown(Duration::ZERO).await;
+        tokio::time::sleep(MINUTE * 30).await;
+        assert_eq!(runs(&other, start).await.len(), 9);
+        assert_eq!(rig.world.all().values().copied().collect::<Vec<_>>(), [1; 9], "{:?}", rig.world.all());
+    }
+
+    /// B66: a year of nights in Lisbon. The one whose 01:30 there is not has a run at two; the one that has it twice, one.
+    async fn b66_each_night_of_a_year_has_one_run(rig: Rig) {
+        let nightly = ScheduleDescriptor::new("30 1 * * *", "Europe/Lisbon");
+        let day = MINUTE * 60 * 24;
+        let worker = loom::WorkerOptions { poll: day, lease: day * 90, ..loom::WorkerOptions::default() };
+        let builder = rig.builder(flow(quick::DESCRIPTOR, nightly), &Tap::default()).await;
+        let app = builder.worker(worker).runtime_clock().build().unwrap();
+        app.work();
+        tokio::time::sleep(day * 366).await;
+        let mut nights = instants(&runs(&app, Timestamp::EPOCH).await);
+        nights.sort_unstable();
+        assert!((365..=367).contains(&nights.len()), "{}", nights.len());
+        let apart: Vec<_> = nights.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let often = |minutes| apart.iter().filter(|gap| **gap == minutes).count();
+        // 01:30 to 02:00 an hour ahead, and on to 01:30 there; 01:30 in summer to 01:30 in winter.
+        let (short, long) = (often(23 * 60 + 30), often(25 * 60));
+        assert!(short >= 1 && long >= 1, "{apart:?}");
+        assert_eq!(often(24 * 60) + short + long, apart.len(), "{apart:?}");
+        assert!(rig.world.all().values().all(|often| *often == 1), "{:?}", rig.world.all());
+    }
+
     /// B65: the cadence goes by nominal instants; what overlaps is left out, and the next one is not.
     async fn b65_skip_leaves_out_what_overlaps_and_nothing_else(rig: Rig) {
         let app = program(&rig, flow(slow::DESCRIPTOR, EVERY_TEN)).await;
