@@ -178,6 +178,7 @@ pub(crate) enum Pending {
     Message {
         topic: String,
         by: String,
+        expects_reply: bool,
         #[serde(serialize_with = "instant::exactly")]
         at: Timestamp,
     },
@@ -195,7 +196,7 @@ impl Pending {
             Said::Answer { frame, by, .. } => Self::Answer { frame: frame.to_string(), by, at },
             Said::Cancel { reason, by } => Self::Cancel { reason, by, at },
             Said::Verdict { frame, by, .. } => Self::Verdict { frame: frame.to_string(), by, at },
-            Said::Message { topic, by } => Self::Message { topic, by, at },
+            Said::Message { topic, by, expects_reply, .. } => Self::Message { topic, by, expects_reply, at },
             Said::Retry => Self::Retry { at },
             _ => return None,
         })

@@ -242,7 +242,8 @@ impl Ctx {
     }
 
     /// Makes a choice once: `choose` runs the first time, and its value holds for ever. It may look at clocks and
-    /// random numbers.
+    /// random numbers, and does nothing to the world: what acts is a step. It runs again when the process ended before the
+    /// choice was recorded, and in a [simulation](crate::App::simulate) that goes past it.
     pub fn decide<T, C>(&self, name: &'static str, choose: C) -> Decide<T, C>
     where
         T: Serialize + DeserializeOwned,

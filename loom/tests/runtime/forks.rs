@@ -217,6 +217,26 @@ on_both! {
         assert_eq!((origin.execution.as_str(), origin.events), ("f3", 4));
     }
 
+    /// B80: both go on, each its own way; neither sees anything of the other.
+    async fn b80_origin_and_fork_go_on_apart(rig: Rig) {
+        let app = app(&rig).await;
+        let origin = app.start(deciding()).id("o").await.unwrap();
+        origin.until(&[Status::Suspended]).await.unwrap();
+        let (begun, row) = (bytes(&app, "o").await, app.row(origin.id()).await.unwrap());
+        let fork = origin.fork().id("f").await.unwrap();
+        app.until(&fork, &[Status::Suspended]).await.unwrap();
+        answer(&app, "f/manager", "no").await;
+        assert!(output::<String>(&app, &fork).await.starts_with("no "));
+        assert_eq!((bytes(&app, "o").await, app.row(origin.id()).await.unwrap()), (begun.clone(), row));
+        assert_eq!(app.gates(Some(origin.id())).await.unwrap()[0].state, GateState::Open);
+        let ended = bytes(&app, "f").await;
+        answer(&app, "o/manager", "yes").await;
+        assert!(origin.result().await.unwrap().starts_with("yes "));
+        assert_eq!(bytes(&app, "f").await, ended);
+        assert_eq!(bytes(&app, "o").await[..begun.len()], begun);
+        assert_eq!((rig.world.count("charged o"), rig.world.count("charged f")), (1, 1));
+    }
+
     async fn a_step_that_was_open_never_runs_by_itself(rig: Rig) {
         rig.world.hit("slow");
         let app = app(&rig).await;

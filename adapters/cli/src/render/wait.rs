@@ -78,8 +78,9 @@ pub(crate) fn pending(pending: &[Pending], program: &str) -> String {
             Pending::Verdict { frame, by, .. } => {
                 format!("a verdict on {frame}: given by {by}, not taken in yet\n")
             }
-            Pending::Message { topic, by, .. } => {
-                format!("message on {topic}: sent by {by}, not taken yet\n")
+            Pending::Message { topic, by, expects_reply, .. } => {
+                let waits = if *expects_reply { ", who waits for a reply" } else { "" };
+                format!("message on {topic}: from {by}{waits}, not taken in yet\n")
             }
             Pending::Retry { .. } => "to be tried again, not taken in yet\n".to_owned(),
         });
