@@ -163,17 +163,30 @@ impl SnapshotStore for Sqlite {
     async fn newest_snapshot(
         &self,
         execution: &ExecutionId,
+        of: &str,
         at_most: u64,
     ) -> Result<Option<Snapshot>, StoreError> {
-        snapshot::newest(&self.readers, execution, at_most).await
+        snapshot::newest(&self.readers, execution, of, at_most).await
     }
 
-    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        self.ask(snapshot::Change::MarkBad(execution.clone(), sequence), Request::Snapshot).await
+    async fn mark_snapshot_bad(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        sequence: u64,
+    ) -> Result<(), StoreError> {
+        let (execution, of) = (execution.clone(), of.to_owned());
+        self.ask(snapshot::Change::MarkBad { execution, of, sequence }, Request::Snapshot).await
     }
 
-    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        self.ask(snapshot::Change::Prune(execution.clone(), keep), Request::Snapshot).await
+    async fn prune_snapshots(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        keep: usize,
+    ) -> Result<(), StoreError> {
+        let (execution, of) = (execution.clone(), of.to_owned());
+        self.ask(snapshot::Change::Prune { execution, of, keep }, Request::Snapshot).await
     }
 }
 

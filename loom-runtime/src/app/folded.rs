@@ -15,24 +15,29 @@ pub(super) const PAGE: usize = 1_000;
 /// A snapshot that is damaged, of another build or of another log is marked bad, and an older one is taken, or none. So
 /// is one after which the log does not fold, although it does without.
 pub(super) async fn state(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<State, StoreError> {
-    let mut first = State::default();
-    read_on(store, id, &mut first, end.min(PAGE as u64)).await?;
-    if first.next < PAGE as u64 || first.next == end {
-        return Ok(first);
-    }
-    let Some(mut state) = newest(store, id, end).await? else {
-        read_on(store, id, &mut first, end).await?;
-        return Ok(first);
-    };
-    let kept_at = state.next;
-    if read_on(store, id, &mut state, end).await.is_ok() {
+    if is_long(store, id, end).await?
+        && let Some(mut state) = newest(store, id, end).await?
+    {
+        let kept_at = state.next;
+        if read_on(store, id, &mut state, end).await.is_ok() {
+            return Ok(state);
+        }
+        // The snapshot or the log is at fault. If it is the log, this says so.
+        let mut state = State::default();
+        read_on(store, id, &mut state, end).await?;
+        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
-    // The snapshot or the log is at fault. If it is the log, this says so.
-    read_on(store, id, &mut first, end).await?;
-    tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
-    mark(store, id, kept_at).await;
-    Ok(first)
+    let mut state = State::default();
+    read_on(store, id, &mut state, end).await?;
+    Ok(state)
+}
+
+/// Whether the first `end` events are so many that a snapshot saves something.
+pub(super) async fn is_long(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<bool, StoreError> {
+    let row = store.get(id).await?.ok_or_else(|| StoreError::Unknown(id.clone()))?;
+    Ok(row.next.min(end) > PAGE as u64)
 }
 
 /// The state after these records, the first of a log. Those that a snapshot holds are not even decoded.
@@ -53,7 +58,7 @@ pub(super) async fn state_of(
         let mut state = State::default();
         fold(id, &mut state, records)?;
         tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
-        mark(store, id, kept_at).await;
+        mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
     let mut state = State::default();
@@ -61,10 +66,21 @@ pub(super) async fn state_of(
     Ok(state)
 }
 
-/// The newest snapshot that is as it was kept, and of this log.
+/// The newest snapshot of the state.
 async fn newest(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<Option<State>, StoreError> {
+    newest_of(store, id, Snapshot::STATE, end, Snapshot::restore).await
+}
+
+/// The newest snapshot `of` something that is as it was kept, and of this log.
+pub(super) async fn newest_of<T>(
+    store: &dyn Store,
+    id: &ExecutionId,
+    of: &str,
+    end: u64,
+    restore: impl Fn(&Snapshot, &Record) -> Result<T, BadSnapshot>,
+) -> Result<Option<T>, StoreError> {
     loop {
-        let snapshot = match store.newest_snapshot(id, end).await {
+        let snapshot = match store.newest_snapshot(id, of, end).await {
             Ok(Some(snapshot)) if snapshot.sequence > PAGE as u64 => snapshot,
             Ok(_) => return Ok(None),
             // What is never the truth is not needed either.
@@ -73,12 +89,19 @@ async fn newest(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<Option<
                 return Ok(None);
             }
         };
-        let last = store.read(id, snapshot.sequence - 1, 1).await?;
-        match restore(&snapshot, last.first()) {
-            Ok(state) => return Ok(Some(state)),
+        let restored = match store.read(id, snapshot.sequence - 1, 1).await?.first() {
+            Some(last) => restore(&snapshot, last),
+            None => Err(BadSnapshot {
+                execution: id.clone(),
+                sequence: snapshot.sequence,
+                reason: "the log ends before it".into(),
+            }),
+        };
+        match restored {
+            Ok(restored) => return Ok(Some(restored)),
             Err(bad) => {
-                tracing::warn!(%bad, "marked bad");
-                if !mark(store, id, snapshot.sequence).await {
+                tracing::warn!(of, %bad, "marked bad");
+                if !mark(store, id, of, snapshot.sequence).await {
                     return Ok(None); // it would be found again
                 }
             }
@@ -86,18 +109,9 @@ async fn newest(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<Option<
     }
 }
 
-fn restore(snapshot: &Snapshot, last: Option<&Record>) -> Result<State, BadSnapshot> {
-    let beyond = || BadSnapshot {
-        execution: snapshot.execution.clone(),
-        sequence: snapshot.sequence,
-        reason: "the log ends before it".into(),
-    };
-    snapshot.restore(last.ok_or_else(beyond)?)
-}
-
-async fn mark(store: &dyn Store, id: &ExecutionId, sequence: u64) -> bool {
-    let marked = store.mark_snapshot_bad(id, sequence).await;
-    marked.inspect_err(|error| tracing::warn!(execution = %id, %error, "not marked")).is_ok()
+pub(super) async fn mark(store: &dyn Store, id: &ExecutionId, of: &str, sequence: u64) -> bool {
+    let marked = store.mark_snapshot_bad(id, of, sequence).await;
+    marked.inspect_err(|error| tracing::warn!(execution = %id, of, %error, "not marked")).is_ok()
 }
 
 async fn read_on(store: &dyn Store, id: &ExecutionId, state: &mut State, end: u64) -> Result<(), StoreError> {

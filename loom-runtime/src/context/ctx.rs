@@ -219,12 +219,10 @@ impl Ctx {
     /// Whether the flow takes a changed path here: `if ctx.changed("new-tax") { new } else { old }`. New executions do.
     /// One that was past this place before the change was deployed keeps to the old path; what it takes is recorded.
     ///
-    /// When every execution on the old path has ended (those of this flow that are open have a `CHANGE_MARKED` of this name
-    /// in their run, or are not yet at this place), the old path and the call go together: `new` alone. A marker that the
-    /// log holds and the code does not ask for is passed over by a replay, and what follows it in the log is still held
-    /// against the code. So an execution that is on the old path all the same waits for code, and code that lost the call and
-    /// kept the *old* path does too: nothing is done twice by either. A name whose call was taken out is not to be used
-    /// again for another change: an execution may hold it still, and would be on the new path of that one.
+    /// Once no execution is on the old path any more, the old path and the call go together, and `new` alone stays. A replay
+    /// passes over a marker that the code does not ask for, and still holds against the code what follows it in the log: an
+    /// execution that is on the old path all the same waits for code, and so does one on the new path when it is the old one
+    /// that was kept. Do not give the name to a later change: logs that hold it would take that one's new path.
     pub fn changed(&self, name: &'static str) -> bool {
         let mut place = self.place();
         place.set_id(name);

@@ -46,7 +46,7 @@ fn put(engine: &Arc<Engine>, snapshot: Snapshot) {
     tokio::spawn(async move {
         let id = &snapshot.execution;
         let kept = match engine.store.put_snapshot(&snapshot).await {
-            Ok(()) => engine.store.prune_snapshots(id, KEPT).await,
+            Ok(()) => engine.store.prune_snapshots(id, &snapshot.of, KEPT).await,
             Err(error) => Err(error),
         };
         if let Err(error) = kept {
@@ -56,7 +56,7 @@ fn put(engine: &Arc<Engine>, snapshot: Snapshot) {
 }
 
 impl Engine {
-    /// Keeps the snapshot that a fork begins with, unless snapshots are off.
+    /// Keeps a snapshot that a fork begins with, or that a reader has made, unless snapshots are off.
     pub(crate) fn keep_snapshot(self: &Arc<Self>, snapshot: Option<Snapshot>) {
         if let Some(snapshot) = snapshot.filter(|_| self.options.snapshot_every > 0) {
             put(self, snapshot);

@@ -133,19 +133,24 @@ impl SnapshotStore for Apart {
         self.ask(|inner| async move { inner.put_snapshot(&snapshot).await }).await
     }
 
-    async fn newest_snapshot(&self, of: &ExecutionId, most: u64) -> Result<Option<Snapshot>, StoreError> {
-        let of = of.clone();
-        self.ask(move |inner| async move { inner.newest_snapshot(&of, most).await }).await
+    async fn newest_snapshot(
+        &self,
+        id: &ExecutionId,
+        of: &str,
+        most: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let (id, of) = (id.clone(), of.to_owned());
+        self.ask(move |inner| async move { inner.newest_snapshot(&id, &of, most).await }).await
     }
 
-    async fn mark_snapshot_bad(&self, of: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        let of = of.clone();
-        self.ask(move |inner| async move { inner.mark_snapshot_bad(&of, sequence).await }).await
+    async fn mark_snapshot_bad(&self, id: &ExecutionId, of: &str, sequence: u64) -> Result<(), StoreError> {
+        let (id, of) = (id.clone(), of.to_owned());
+        self.ask(move |inner| async move { inner.mark_snapshot_bad(&id, &of, sequence).await }).await
     }
 
-    async fn prune_snapshots(&self, of: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        let of = of.clone();
-        self.ask(move |inner| async move { inner.prune_snapshots(&of, keep).await }).await
+    async fn prune_snapshots(&self, id: &ExecutionId, of: &str, keep: usize) -> Result<(), StoreError> {
+        let (id, of) = (id.clone(), of.to_owned());
+        self.ask(move |inner| async move { inner.prune_snapshots(&id, &of, keep).await }).await
     }
 }
 

@@ -73,6 +73,8 @@ struct Inner {
     refused: AtomicUsize,
     /// How many calls found it down.
     turned_away: AtomicUsize,
+    /// How many events were read.
+    events_read: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
 }
 
@@ -92,6 +94,7 @@ impl Default for Tap {
             ahead: Mutex::default(),
             refused: AtomicUsize::new(0),
             turned_away: AtomicUsize::new(0),
+            events_read: AtomicUsize::new(0),
             damage: Mutex::new(None),
         }))
     }
@@ -183,6 +186,11 @@ impl Tap {
     /// How many calls found it down.
     pub(crate) fn turned_away(&self) -> usize {
         self.0.turned_away.load(SeqCst)
+    }
+
+    /// How many events were read through it.
+    pub(crate) fn events_read(&self) -> usize {
+        self.0.events_read.load(SeqCst)
     }
 
     async fn pass(&self) -> Result<(), StoreError> {
@@ -310,6 +318,7 @@ impl EventStore for Tapped {
     ) -> Result<Vec<Record>, StoreError> {
         self.tap.pass().await?;
         let mut records = self.inner.read(execution, from, limit).await?;
+        self.tap.0.events_read.fetch_add(records.len(), SeqCst);
         if let Some((damaged, sequence)) = self.tap.0.damage.lock().unwrap().as_ref()
             && damaged == execution
         {
@@ -395,19 +404,24 @@ impl SnapshotStore for Tapped {
         self.tap.write(self.inner.put_snapshot(snapshot), |()| Some(Write::PutSnapshot)).await
     }
 
-    async fn newest_snapshot(&self, of: &ExecutionId, most: u64) -> Result<Option<Snapshot>, StoreError> {
+    async fn newest_snapshot(
+        &self,
+        id: &ExecutionId,
+        of: &str,
+        most: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
         self.tap.pass().await?;
-        self.inner.newest_snapshot(of, most).await
+        self.inner.newest_snapshot(id, of, most).await
     }
 
-    async fn mark_snapshot_bad(&self, of: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
+    async fn mark_snapshot_bad(&self, id: &ExecutionId, of: &str, sequence: u64) -> Result<(), StoreError> {
         self.tap.pass().await?;
-        self.inner.mark_snapshot_bad(of, sequence).await
+        self.inner.mark_snapshot_bad(id, of, sequence).await
     }
 
-    async fn prune_snapshots(&self, of: &ExecutionId, keep: usize) -> Result<(), StoreError> {
+    async fn prune_snapshots(&self, id: &ExecutionId, of: &str, keep: usize) -> Result<(), StoreError> {
         self.tap.pass().await?;
-        self.tap.write(self.inner.prune_snapshots(of, keep), |()| Some(Write::PruneSnapshots)).await
+        self.tap.write(self.inner.prune_snapshots(id, of, keep), |()| Some(Write::PruneSnapshots)).await
     }
 }
 
