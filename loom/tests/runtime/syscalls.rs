@@ -11,7 +11,7 @@ use std::{
 use loom::{
     App, AppBuilder, Ask, Entry, GateAddress, OnClose, Registry, SendError, Status, UpdateError,
     WorkerOptions,
-    kernel::{Fault, FrameStatus, Payload, machine::Verdict},
+    kernel::{Fault, FrameStatus, Payload, Snapshot, machine::Verdict},
     ports::{ListFilter, SnapshotStore as _, StoreError},
     prelude::*,
 };
@@ -450,7 +450,7 @@ async fn ends(rig: &Rig, flow: &str) -> BTreeMap<String, Vec<String>> {
         let told = std::iter::once(format!("run {}: {:?}", state.run, state.outcome)).chain(frames).collect();
         ends.insert(row.id.to_string(), told);
         let log = log(app, &row.id).await;
-        if let Some(snapshot) = store.newest_snapshot(&row.id, u64::MAX).await.unwrap() {
+        if let Some(snapshot) = store.newest_snapshot(&row.id, Snapshot::STATE, u64::MAX).await.unwrap() {
             // Somebody may have kept it who is dead, or was about to forget older ones.
             let at = snapshot.sequence as usize;
             let mut restored = snapshot.restore(&log[at - 1].encode().unwrap()).unwrap();
