@@ -27,6 +27,7 @@
 //! - Compare ids by their bytes; a collation of a language does not.
 //! - Answer [`Unavailable`](crate::ports::StoreError::Unavailable) whenever it is not known whether a write
 //!   happened: the same batch comes again.
+//! - A removed log keeps its row: from it come the next sequence, and the answer that the id is taken.
 //! - What cannot be read is [`Corrupt`](crate::ports::StoreError::Corrupt), naming the execution, and hides
 //!   no other.
 
@@ -45,6 +46,7 @@ pub mod lists;
 pub mod logs;
 pub mod posts;
 pub mod races;
+pub mod removals;
 pub mod runs;
 pub mod snapshots;
 
@@ -196,6 +198,16 @@ macro_rules! store_conformance {
                 pruning_keeps_the_newest
                 snapshots_of_other_things_are_apart
             }
+            removals {
+                what_is_removed_is_gone_and_the_rest_stays
+                b37_sequences_go_on_after_a_removal
+                b37_an_id_stays_taken_after_a_removal
+                a_removal_that_comes_too_late_is_none
+                what_a_branch_points_to_is_not_removed
+                earlier_runs_take_what_was_theirs_along
+                the_last_removal_frees_what_is_left
+                of_fifty_removals_at_once_one_happens
+            }
             races {
                 b88_fifty_concurrent_creates_give_one
                 b36_fifty_executions_at_once_lose_nothing
@@ -238,6 +250,7 @@ mod tests {
             include_str!("logs.rs"),
             include_str!("posts.rs"),
             include_str!("races.rs"),
+            include_str!("removals.rs"),
             include_str!("runs.rs"),
             include_str!("snapshots.rs"),
         ];

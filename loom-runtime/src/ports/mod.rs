@@ -16,7 +16,7 @@ mod snapshots;
 
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
 pub use event_store::{
-    Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, StoreError,
+    Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, Removal, StoreError,
 };
 pub use gate_index::{GateChange, GateIndex, GateRow, GateState};
 pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};

@@ -174,7 +174,7 @@ impl<F: FnMut(u64)> Checks<F> {
                     self.found.foreign += 1;
                     continue;
                 }
-                let log = match frozen::read(store, &row.id, 0).await {
+                let log = match frozen::read(store, &row.id, if row.first > 0 { row.base } else { 0 }).await {
                     Ok(log) => Ok(log),
                     Err(StoreError::Corrupt(what)) => Err(ParkReport::new(Fault::UnreadableLog, what)),
                     Err(StoreError::Unknown(_)) => continue, // it was there when it was listed

@@ -62,7 +62,7 @@ impl FrozenLog {
     /// its current run only.
     ///
     /// # Errors
-    /// There is no such execution, or the store fails.
+    /// There is no such execution, the store fails, or the event `from` was archived.
     pub async fn of(app: &App, id: &ExecutionId, from: u64) -> Result<Self, StoreError> {
         read(&*app.store(), id, from).await
     }
