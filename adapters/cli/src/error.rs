@@ -64,6 +64,8 @@ impl From<StoreError> for CliError {
                 .help("`logs EXECUTION --json` prints the stored events as they are"),
             StoreError::Unavailable(_) => Self::new(Exit::Store, message)
                 .help("see that the store runs, and that this program may reach it; then repeat the command"),
+            StoreError::Archived { execution, .. } => Self::refused(message)
+                .help(format!("`archive show {execution}` prints what was archived of it")),
             _ => Self::refused(message).help("somebody else was faster: repeat the command"),
         }
     }

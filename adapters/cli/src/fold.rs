@@ -25,9 +25,10 @@ pub(crate) struct Folded {
 pub(crate) async fn fold(app: &App, id: &ExecutionId, events: Option<u64>) -> Result<Folded, StoreError> {
     let (mut folded, end) = (Folded::default(), events.unwrap_or(u64::MAX));
     let store = app.store();
-    while folded.state.next < end {
-        let left = usize::try_from(end - folded.state.next).unwrap_or(usize::MAX);
-        let page = store.read(id, folded.state.next, left.min(PAGE)).await?;
+    let mut next = app.row(id).await?.replayable().filter(|from| end > *from).unwrap_or(0);
+    while next < end {
+        let left = usize::try_from(end - next).unwrap_or(usize::MAX);
+        let page = store.read(id, next, left.min(PAGE)).await?;
         if page.is_empty() {
             break;
         }
@@ -47,6 +48,7 @@ pub(crate) async fn fold(app: &App, id: &ExecutionId, events: Option<u64>) -> Re
                 folded.trouble = Some(unfoldable.to_string());
                 return Ok(folded);
             }
+            next = folded.state.next;
             folded.last = Some(envelope);
         }
     }

@@ -17,7 +17,8 @@ pub(super) const PAGE: usize = 1_000;
 /// a log whose first events were removed: no earlier run is part of the state.
 pub(super) async fn state(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<State, StoreError> {
     let row = row(store, id).await?;
-    let from = if row.first > 0 && end > row.base { row.base } else { 0 };
+    // What is left of an archived run is read, and refused, from its beginning.
+    let from = row.replayable().filter(|from| end > *from).unwrap_or(0);
     if row.next.min(end) > PAGE as u64
         && let Some(mut state) = newest(store, id, end).await?
     {

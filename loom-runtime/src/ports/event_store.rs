@@ -243,6 +243,15 @@ impl ExecutionRow {
     pub fn removable(&self) -> u64 {
         if self.status.is_terminal() { self.next.saturating_sub(1) } else { self.base }
     }
+
+    /// The sequence from which on the log can be folded and replayed: 0, or the current run's first when events of
+    /// earlier ones were removed. `None` when events of the current run were.
+    pub fn replayable(&self) -> Option<u64> {
+        match self.first {
+            0 => Some(0),
+            first => (first <= self.base).then_some(self.base),
+        }
+    }
 }
 
 /// Which executions to list.

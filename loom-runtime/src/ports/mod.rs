@@ -4,8 +4,10 @@
 //! A store keeps these things, and changes them together: the *events* of every execution, one
 //! *execution row* each (status, next sequence, run, lease, wake-up, batch), the *inbox*, and the index of
 //! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*
-//! and *snapshots*, each changed by itself.
+//! and *snapshots*, each changed by itself. What is [removed](EventStore::remove) from logs is in an *archive*,
+//! which is no part of a store.
 
+mod archive;
 mod branches;
 mod content;
 mod event_store;
@@ -14,6 +16,7 @@ mod inbox;
 mod lease_store;
 mod snapshots;
 
+pub use archive::{ArchiveError, ArchiveStore};
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
 pub use event_store::{
     Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, Removal, StoreError,

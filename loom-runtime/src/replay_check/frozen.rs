@@ -137,6 +137,17 @@ impl FrozenLog {
         name + ".jsonl"
     }
 
+    /// The digest of that text.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.text().as_bytes())
+    }
+
+    /// The sequences of its first event and of its last.
+    pub(crate) fn range(&self) -> (u64, u64) {
+        let sequence = |record: Option<&Record>| record.map_or(0, |record| record.sequence);
+        (sequence(self.records.first()), sequence(self.records.last()))
+    }
+
     /// Its events.
     ///
     /// # Errors

@@ -190,11 +190,11 @@ impl Engine {
             let reason = format!("the id is taken by an execution of `{}` with another input", row.flow);
             return Ok(Begun::Refused(reason));
         }
-        if row.first > row.base {
-            return Ok(Begun::Refused("the id is taken by an execution that was archived".to_owned()));
-        }
         // A run says again who waits, for when the earlier ones have been archived.
-        let first = self.event(&child, if row.first > 0 { row.base } else { 0 }).await?;
+        let Some(first) = row.replayable() else {
+            return Ok(Begun::Refused("the id is taken by an execution that was archived".to_owned()));
+        };
+        let first = self.event(&child, first).await?;
         let is_ours = first.is_some_and(|first| match first.event {
             Event::ExecutionStarted(started) => started.parent.as_ref() == Some(&start.parent),
             Event::ContinuedAsNew(run) => run.parent.as_ref() == Some(&start.parent),
