@@ -52,6 +52,9 @@
 //! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
+//! | `retention run` | `{rehearsal, removed: {reason: {executions, events, bytes}}, held: [{by: {kind: name}, executions}], moved, snapshots, early_messages}`; a reason is `completed`, `failed`, `cancelled` or `earlier_runs`, a kind `execution`, `tree`, `parent`, `branch` or `unreadable` |
+//! | `archive show` | as `logs` |
+//! | `archive list` | `{executions: [execution]}` |
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, messages: [{name, schema, reply?}], effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |

@@ -55,6 +55,12 @@ pub(crate) struct Execution {
     waits_for_code: Option<String>,
 }
 
+/// What an archive has something of.
+#[derive(Debug, Serialize)]
+pub(crate) struct Archived {
+    pub(crate) executions: Vec<ExecutionId>,
+}
+
 impl Execution {
     pub(crate) fn of(row: &ExecutionRow, registry: &Registry) -> Self {
         Self {
