@@ -24,7 +24,9 @@ pub use crate::{
     failure::Failure,
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
-    projection::{Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome},
+    projection::{
+        Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome, begin_fold,
+    },
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
     schedule::{CatchUp, Overlap, ScheduleDescriptor},
     service::SERVICES_V1,

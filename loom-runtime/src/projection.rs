@@ -3,7 +3,7 @@
 
 use std::{any::type_name, collections::BTreeMap};
 
-use kernel::{Envelope, Event, Failed, FrameId, Payload, Status};
+use kernel::{Envelope, Event, Failed, FrameId, InvalidPayload, Payload, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -49,6 +49,42 @@ pub struct ProjectionDescriptor {
     pub lifecycle: bool,
     /// Of its tokens.
     pub fingerprint: u64,
+    /// Begins a fold of it, for whoever knows it by name only.
+    pub begin: BeginFold,
+}
+
+/// Begins a fold from nothing.
+pub type BeginFold = fn() -> Box<dyn UntypedFold>;
+
+/// A fold whose state is read as JSON.
+pub trait UntypedFold: Send {
+    /// As [`Fold::apply`].
+    ///
+    /// # Errors
+    /// See [`Projection::fold`].
+    fn apply(&mut self, envelope: &Envelope) -> Result<(), FoldError>;
+
+    /// The state so far.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    fn state(&self) -> Result<Payload, InvalidPayload>;
+}
+
+impl<P: Projection> UntypedFold for Fold<P> {
+    fn apply(&mut self, envelope: &Envelope) -> Result<(), FoldError> {
+        Self::apply(self, envelope)
+    }
+
+    fn state(&self) -> Result<Payload, InvalidPayload> {
+        Payload::encode(&self.state)
+    }
+}
+
+/// What [`ProjectionDescriptor::begin`] is for `P`.
+#[doc(hidden)]
+pub fn begin_fold<P: Projection>() -> Box<dyn UntypedFold> {
+    Box::new(Fold::<P>::new())
 }
 
 /// How a step ended: what `ctx.run(..)` of it gives.
@@ -100,7 +136,7 @@ impl<'e> Fact<'e> {
             return Ok(None);
         }
         let unreadable = |ty: &'static str| {
-            move |reason: kernel::InvalidPayload| FoldError::Outcome {
+            move |reason: InvalidPayload| FoldError::Outcome {
                 step: S::DESCRIPTOR.name,
                 ty,
                 position: self.envelope.sequence,

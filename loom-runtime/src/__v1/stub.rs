@@ -105,6 +105,7 @@ pub const PROJECTION: &ProjectionDescriptor = &ProjectionDescriptor {
     steps: &[],
     lifecycle: false,
     fingerprint: 0,
+    begin: || unreachable!("this projection did not compile"),
 };
 
 /// Of a policy.

@@ -15,7 +15,7 @@ use super::{
     text::{PAYLOAD, indent, shorten},
     wait,
 };
-use crate::{shape::Pending, waits::Wait};
+use loom_runtime::view::{Pending, Wait};
 
 /// What a renderer knows of its reader.
 #[derive(Clone, Copy, Debug)]

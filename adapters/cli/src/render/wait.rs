@@ -9,7 +9,7 @@ use super::{
     shell::{answer, command},
     text::shorten,
 };
-use crate::{shape::Pending, waits::Wait};
+use loom_runtime::view::{Pending, Wait};
 
 /// One block of lines per wait.
 pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timestamp) -> String {
