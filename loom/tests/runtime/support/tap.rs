@@ -1,9 +1,12 @@
 //! A tap on a store: it can be shut, frozen, made to lose acknowledgements, to show damage, or to stop at one write.
 //! What it lets through is the store's own doing.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -39,6 +42,8 @@ struct Inner {
     /// How many calls found it down.
     turned_away: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
+    /// How long a read of an inbox takes.
+    slow_inbox: Mutex<Duration>,
 }
 
 impl Default for Tap {
@@ -55,6 +60,7 @@ impl Default for Tap {
             refused: AtomicUsize::new(0),
             turned_away: AtomicUsize::new(0),
             damage: Mutex::new(None),
+            slow_inbox: Mutex::new(Duration::ZERO),
         }))
     }
 }
@@ -102,6 +108,11 @@ impl Tap {
     /// Waits until it is frozen.
     pub(crate) async fn stopped(&self) {
         self.0.frozen.subscribe().wait_for(|frozen| *frozen).await.unwrap();
+    }
+
+    /// Reads of inboxes take so long from now on.
+    pub(crate) fn slow_inbox(&self, read: Duration) {
+        *self.0.slow_inbox.lock().unwrap() = read;
     }
 
     /// Shows this event of this log with a payload that is none.
@@ -282,6 +293,8 @@ impl Inbox for Tapped {
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         self.tap.pass().await?;
+        let read = *self.tap.0.slow_inbox.lock().unwrap();
+        tokio::time::sleep(read).await;
         self.inner.pending(execution, after).await
     }
 }
