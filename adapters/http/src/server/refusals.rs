@@ -146,3 +146,20 @@ impl From<ParkReport> for Problem {
         Self { report, ..Self::new(code, detail) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use loom_runtime::kernel::Fault;
+
+    use super::*;
+
+    #[test]
+    fn whoever_waits_for_code_is_told_apart() {
+        let report = ParkReport::new(Fault::Divergence, "another step");
+        let parked = Problem::from(report.clone());
+        assert_eq!(parked.code, Code::Parked);
+        let waits = Problem::from(ParkReport { wants: Some("81ee57".into()), ..report });
+        assert_eq!(waits.code, Code::WaitingForCode);
+        assert!(waits.detail.contains("another step") && waits.report.is_some(), "{waits}");
+    }
+}
