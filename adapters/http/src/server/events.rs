@@ -127,6 +127,8 @@ impl Reading {
     }
 }
 
+/// What comes next; there is one at a time.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum Item {
     Durable(Option<Result<Envelope, StoreError>>),
     Live(Option<Streamed>),

@@ -20,6 +20,9 @@ pub(super) const OPENRPC: &str = "/v1/openrpc.json";
 pub(super) const STORE: &str = "/v1/store/{call}";
 pub(super) const HEALTH: &str = "/healthz";
 
+/// Does what a verb does, with an object of arguments.
+type Call = for<'a> fn(&'a Host, Value) -> BoxFuture<'a, Result<Box<RawValue>, Problem>>;
+
 /// A verb in the table.
 pub(super) struct Route {
     pub(super) name: &'static str,
@@ -29,7 +32,7 @@ pub(super) struct Route {
     pub(super) codes: &'static [Code],
     pub(super) args: fn() -> Schema,
     pub(super) answer: fn(&mut SchemaGenerator) -> Schema,
-    pub(super) call: for<'a> fn(&'a Host, Value) -> BoxFuture<'a, Result<Box<RawValue>, Problem>>,
+    pub(super) call: Call,
 }
 
 impl Route {

@@ -64,6 +64,7 @@ async fn b31_a_fence_holds_across_the_wire() {
             limit: 1,
             execution: Some(id("a")),
             flows: None,
+            program: None,
         };
         use loom::ports::LeaseStore;
         let far = i64::MAX / 4;
