@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, future::Future, time::Duration};
 
 use loom_runtime::{
-    App, ChildPolicy, ExecutionId, FrameId, Status, diff,
+    App, ChildPolicy, ExecutionId, FrameId, Said, Status, diff,
     kernel::{self, EVENT_SCHEMA, Payload, machine},
     ports::ListFilter,
     view,
@@ -206,6 +206,20 @@ pub(super) struct Ended {
     outcome: Option<kernel::Outcome>,
 }
 
+/// Waits until it has ended, or is parked and nobody has said yet how it is to go on.
+async fn rested(app: &App, id: &ExecutionId) -> Result<(), Problem> {
+    while app.until(id, &[Status::Parked]).await? == Status::Parked && is_called(app, id).await? {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// Whether a parked execution was told something that its next owner goes on with.
+async fn is_called(app: &App, id: &ExecutionId) -> Result<bool, Problem> {
+    let calls = |said: &Said| matches!(said, Said::Verdict { .. } | Said::Retry | Said::Cancel { .. });
+    Ok(app.pending(id).await?.iter().any(|pending| calls(&pending.said)))
+}
+
 impl Verb for args::Outcome {
     const NAME: &'static str = "result";
     const ROUTE: (Method, &'static str) = (Method::Get, "/v1/executions/{execution}/result");
@@ -217,11 +231,13 @@ impl Verb for args::Outcome {
     async fn call(self, host: &Host) -> Result<Box<RawValue>, Problem> {
         let execution = id(&self.execution)?;
         let wait = seconds(self.wait.unwrap_or_default());
-        if let Some(ended) = host.patiently(wait, host.app.until(&execution, &[Status::Parked])).await {
-            ended?;
+        if let Some(rested) = host.patiently(wait, rested(&host.app, &execution)).await {
+            rested?;
         }
         let row = host.app.row(&execution).await?;
-        if let Some(report) = host.app.parked(&row).await? {
+        if let Some(report) = host.app.parked(&row).await?
+            && !is_called(&host.app, &execution).await?
+        {
             return Err(report.into());
         }
         let mut outcome = None;

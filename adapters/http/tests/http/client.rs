@@ -1,11 +1,13 @@
 //! The Rust client: the verbs by the names that the app has, and typed errors.
 //! Not the wire's own forms: `refused.rs` and `rpc.rs` have those.
 
+use std::time::Duration;
+
 use loom::Status;
 use loom_http::{Client, ClientError, Code, Heard, args};
 use serde_json::{Value, json};
 
-use crate::support::{Shop, id, patiently};
+use crate::support::{Shop, app, config, id, patiently};
 
 #[tokio::test]
 async fn an_order_lives_and_ends() {
@@ -107,6 +109,30 @@ async fn doubts_forks_and_failures() {
         let asked = json!({"execution": "o", "at": 3, "gates": {"manager": {"approved": true}}});
         let simulated: Value = client.call("simulate", &asked).await.unwrap();
         assert_eq!(simulated["outcome"], json!({"completed": "1 of tea"}));
+    })
+    .await;
+}
+
+/// A verdict that nobody has taken in yet is waited for: the execution is parked no longer than that takes.
+#[tokio::test]
+async fn a_parked_one_that_was_judged_is_waited_for() {
+    patiently(async {
+        let memory = loom::Memory::new();
+        let shop = Shop::on(app(memory.clone()), config().without_work()).await;
+        let client = shop.client();
+        client.start("till", &13, Some("t")).await.unwrap();
+        let till = id("t");
+        let first = app(memory.clone());
+        first.work();
+        let parked = client.result::<String>(&till).await.unwrap_err();
+        assert_eq!(parked.code(), Some(Code::Parked), "{parked}");
+        first.shutdown(Duration::from_secs(5)).await;
+        client.judge(&till, "charge", args::Verdict::Done(json!("paid in cash"))).await.unwrap();
+        let now: Value = client.call("result", &json!({"execution": "t"})).await.unwrap();
+        assert_eq!((&now["status"], now.get("outcome")), (&json!("parked"), None));
+        let waiting = tokio::spawn(async move { client.result::<String>(&till).await });
+        app(memory).work();
+        assert_eq!(waiting.await.unwrap().unwrap(), "paid in cash");
     })
     .await;
 }
