@@ -376,6 +376,9 @@ impl Other {
         let mut refusals =
             openapi::refusals([Code::Unauthorized, Code::Forbidden, Code::StoreUnavailable].iter());
         refusals.insert("200".into(), ok);
+        if let Special::Events | Special::Rpc = self.what {
+            refusals.insert("204".into(), json!({"description": "Nothing to say."}));
+        }
         let mut described = json!({"operationId": id, "summary": summary, "responses": refusals});
         let path =
             |name: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}});

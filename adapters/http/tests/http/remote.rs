@@ -10,8 +10,9 @@ use std::{
 };
 
 use loom::{
-    App, Memory, Status,
-    ports::{EventStore, ListFilter, StoreError},
+    App, Memory, Status, Timestamp,
+    kernel::Digest,
+    ports::{Append, ClaimRequest, EventStore, Inbox, LeaseStore, ListFilter, NewItem, Posted, StoreError},
 };
 use loom_http::{Client, RemoteStore};
 use serde_json::json;
@@ -24,6 +25,37 @@ use crate::support::{Shop, WORK, app, config, id, patiently};
 
 fn store(url: &str) -> RemoteStore {
     Client::new(url).unwrap().token(WORK).store()
+}
+
+/// A claim of `a`.
+fn claim(worker: &str, now: i64) -> ClaimRequest {
+    ClaimRequest {
+        worker: worker.into(),
+        now: Timestamp::from_micros(now),
+        until: Timestamp::from_micros(now + 10),
+        limit: 1,
+        execution: Some(id("a")),
+        flows: None,
+        program: None,
+    }
+}
+
+/// An append to `a` of nothing.
+fn append(next: u64, fence: u64) -> Append {
+    Append {
+        execution: id("a"),
+        expected_next: next,
+        fence,
+        batch: Digest::of(&fence.to_le_bytes()),
+        records: Vec::new(),
+        at: Timestamp::EPOCH,
+        progress: false,
+        gates: Vec::new(),
+        consumed: Vec::new(),
+        posts: Vec::new(),
+        run: None,
+        close: None,
+    }
 }
 
 /// A server that runs nothing.
@@ -57,39 +89,15 @@ async fn b31_a_fence_holds_across_the_wire() {
         let shop = idle(&memory).await;
         let remote = store(&shop.url);
         shop.client().start("adder", &(), Some("a")).await.unwrap();
-        let claim = |worker: &str, now: i64| loom::ports::ClaimRequest {
-            worker: worker.into(),
-            now: loom::Timestamp::from_micros(now),
-            until: loom::Timestamp::from_micros(now + 10),
-            limit: 1,
-            execution: Some(id("a")),
-            flows: None,
-            program: None,
-        };
-        use loom::ports::LeaseStore;
         let far = i64::MAX / 4;
         let first = remote.claim(&claim("far", far)).await.unwrap().remove(0);
         let second = memory.claim(&claim("near", far + 100)).await.unwrap().remove(0);
         assert!(second.fence > first.fence);
-        let append = |fence: u64| loom::ports::Append {
-            execution: id("a"),
-            expected_next: first.row.next,
-            fence,
-            batch: loom::kernel::Digest::of(&fence.to_le_bytes()),
-            records: Vec::new(),
-            at: loom::Timestamp::from_micros(far + 200),
-            progress: false,
-            gates: Vec::new(),
-            consumed: Vec::new(),
-            posts: Vec::new(),
-            run: None,
-            close: None,
-        };
-        let stale = remote.append(&append(first.fence)).await.unwrap_err();
+        let stale = remote.append(&append(first.row.next, first.fence)).await.unwrap_err();
         let expected =
             StoreError::Fenced { execution: id("a"), presented: first.fence, current: second.fence };
         assert_eq!(stale, expected);
-        remote.append(&append(second.fence)).await.unwrap();
+        remote.append(&append(first.row.next, second.fence)).await.unwrap();
     })
     .await;
 }
@@ -120,6 +128,39 @@ async fn b29_lost_answers_change_nothing() {
             assert_eq!(sequences, (0..log.len() as u64).collect::<Vec<_>>());
         }
         assert!(lost.load(Ordering::Relaxed) > 10, "{lost:?} answers were lost");
+    })
+    .await;
+}
+
+/// B29, call by call: what may be repeated is, and where it may not, the loss is told.
+#[tokio::test]
+async fn b29_a_lost_answer_is_asked_for_again_where_that_is_safe() {
+    patiently(async {
+        let memory = Memory::new();
+        let shop = idle(&memory).await;
+        shop.client().start("adder", &(), Some("a")).await.unwrap();
+        // Every second answer is lost.
+        let (proxy, lost) = lossy(shop.url.strip_prefix("http://").unwrap().to_owned(), 2).await;
+        let remote = store(&proxy);
+        let item = |key: Option<&str>| NewItem {
+            execution: id("a"),
+            key: key.map(Into::into),
+            kind: "of tomorrow".into(),
+            payload: "1".into(),
+            at: Timestamp::EPOCH,
+            early: false,
+        };
+        let lost = || lost.load(Ordering::Relaxed);
+        remote.get(&id("a")).await.unwrap();
+        assert_eq!(remote.post(item(Some("k"))).await, Ok(Posted::Duplicate { same: true }));
+        assert_eq!(lost(), 1);
+        let told = remote.post(item(None)).await.unwrap_err();
+        assert!(matches!(told, StoreError::Unavailable(_)), "{told}");
+        assert_eq!((lost(), memory.pending(&id("a"), 0).await.unwrap().len()), (2, 2), "each once");
+        let claim = memory.claim(&claim("w", i64::MAX / 4)).await.unwrap().remove(0);
+        remote.get(&id("a")).await.unwrap();
+        remote.append(&append(claim.row.next, claim.fence)).await.unwrap();
+        assert_eq!(lost(), 3);
     })
     .await;
 }
