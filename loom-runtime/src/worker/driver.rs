@@ -435,6 +435,10 @@ impl Driver {
         tokio::select! {
             biased;
             Some(ended) = self.ended.1.recv() => {
+                // What was said before it ended comes before it.
+                for nudge in self.nudged(Vec::new()) {
+                    self.heed(machine, nudge).await?;
+                }
                 self.take_end(machine, ended);
                 self.take_ends(machine);
             }
