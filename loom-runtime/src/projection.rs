@@ -3,12 +3,13 @@
 
 use std::{any::type_name, collections::BTreeMap};
 
-use kernel::{Envelope, Event, Failed, FrameId, InvalidPayload, Payload, Status};
+use futures_util::future::BoxFuture;
+use kernel::{Envelope, Event, ExecutionId, Failed, FrameId, InvalidPayload, Payload, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    DomainEvent, EventDescriptor, EventError, Location, SchemaFn, Step, StepDescriptor,
+    App, DomainEvent, EventDescriptor, EventError, Location, ProjectError, SchemaFn, Step, StepDescriptor,
     domain_event::read_event, failure,
 };
 
@@ -49,43 +50,12 @@ pub struct ProjectionDescriptor {
     pub lifecycle: bool,
     /// Of its tokens.
     pub fingerprint: u64,
-    /// Begins a fold of it, for whoever knows it by name only.
-    pub begin: BeginFold,
+    /// Folds it, for whoever knows it by name only.
+    pub project: ProjectFn,
 }
 
-/// Begins a fold from nothing.
-pub type BeginFold = fn() -> Box<dyn UntypedFold>;
-
-/// A fold whose state is read as JSON.
-pub trait UntypedFold: Send {
-    /// As [`Fold::apply`].
-    ///
-    /// # Errors
-    /// See [`Projection::fold`].
-    fn apply(&mut self, envelope: &Envelope) -> Result<(), FoldError>;
-
-    /// The state so far.
-    ///
-    /// # Errors
-    /// It has no JSON.
-    fn state(&self) -> Result<Payload, InvalidPayload>;
-}
-
-impl<P: Projection> UntypedFold for Fold<P> {
-    fn apply(&mut self, envelope: &Envelope) -> Result<(), FoldError> {
-        Self::apply(self, envelope)
-    }
-
-    fn state(&self) -> Result<Payload, InvalidPayload> {
-        Payload::encode(&self.state)
-    }
-}
-
-/// What [`ProjectionDescriptor::begin`] is for `P`.
-#[doc(hidden)]
-pub fn begin_fold<P: Projection>() -> Box<dyn UntypedFold> {
-    Box::new(Fold::<P>::new())
-}
+/// The state of a projection as JSON.
+pub type ProjectFn = for<'a> fn(&'a App, &'a ExecutionId) -> BoxFuture<'a, Result<Payload, ProjectError>>;
 
 /// How a step ended: what `ctx.run(..)` of it gives.
 pub type StepOutcome<S> = Result<<S as Step>::Output, <S as Step>::Error>;

@@ -79,6 +79,8 @@ codes! {
     UnknownBranch = "unknown-branch", 404, 1005;
     /// This program has no such projection.
     UnknownProjection = "unknown-projection", 404, 1006;
+    /// The flow takes nothing on this topic.
+    UnknownTopic = "unknown-topic", 404, 1007;
     /// The id cannot name an execution.
     InvalidId = "invalid-id", 400, 1010;
     /// The input, answer, message or result does not fit its schema, or is too large for an execution.

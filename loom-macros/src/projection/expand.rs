@@ -124,7 +124,7 @@ fn descriptor(projection: &Projection) -> TokenStream {
             steps: &[#(#steps),*],
             lifecycle: #lifecycle,
             fingerprint: #fingerprint,
-            begin: #runtime::begin_fold::<#ty>,
+            project: #runtime::project_as_json::<#ty>,
         }
     }
 }

@@ -44,6 +44,7 @@ pub const FLOW: &FlowDescriptor = &FlowDescriptor {
     output: anything,
     error: anything,
     gates: &[],
+    messages: &[],
     effects: None,
     policies: &[],
     schedule: None,
@@ -58,6 +59,7 @@ pub const PART: &PartDescriptor = &PartDescriptor {
     name: "",
     location: NOWHERE,
     gates: &[],
+    messages: &[],
     effects: Some(&[]),
     graph: &[],
     parts: &[],
@@ -105,7 +107,7 @@ pub const PROJECTION: &ProjectionDescriptor = &ProjectionDescriptor {
     steps: &[],
     lifecycle: false,
     fingerprint: 0,
-    begin: || unreachable!("this projection did not compile"),
+    project: |_, _| unreachable!("this projection did not compile"),
 };
 
 /// Of a policy.

@@ -45,6 +45,19 @@ pub enum Pending {
         /// When.
         at: Timestamp,
     },
+    /// A message, or an update.
+    Message {
+        /// On which topic.
+        topic: String,
+        /// By whom.
+        by: String,
+        /// Whether somebody waits for a reply.
+        expects_reply: bool,
+        #[serde(serialize_with = "instant::exactly")]
+        #[schemars(with = "String")]
+        /// When.
+        at: Timestamp,
+    },
     /// That it is to be tried again.
     Retry {
         #[serde(serialize_with = "instant::exactly")]
@@ -62,7 +75,21 @@ impl Pending {
             Said::Answer { frame, by, .. } => Self::Answer { frame: frame.to_string(), by, at },
             Said::Cancel { reason, by } => Self::Cancel { reason, by, at },
             Said::Verdict { frame, by, .. } => Self::Verdict { frame: frame.to_string(), by, at },
+            Said::Message { topic, by, expects_reply, .. } => Self::Message { topic, by, expects_reply, at },
             Said::Retry => Self::Retry { at },
         }
+    }
+
+    /// The topic, of a message.
+    pub fn topic(&self) -> Option<&str> {
+        match self {
+            Self::Message { topic, .. } => Some(topic),
+            _ => None,
+        }
+    }
+
+    /// Whether an execution that is stuck goes on by it. A message waits for the flow, wherever that is.
+    pub fn helps(&self) -> bool {
+        self.topic().is_none()
     }
 }

@@ -207,6 +207,11 @@ impl Engine {
         limit: usize,
         execution: Option<ExecutionId>,
     ) -> Result<usize, StoreError> {
+        // A shutdown waits for the answer: what the store has given to this worker is handed back like everything else.
+        let _asking = self.drivers.token();
+        if self.is_draining() {
+            return Ok(0);
+        }
         // After a sleep of the whole machine this worker's own executions look abandoned: it must not take them over
         // beside their drivers.
         if self.clock.now().as_micros() >= self.renewed_until.load(Ordering::Acquire) {
@@ -295,7 +300,7 @@ impl Engine {
             }
             parked.look(&self).await;
             let room = self.options.running.saturating_sub(self.locals.len()).min(256);
-            let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
+            let claimed = if room == 0 { Ok(0) } else { self.claim(room, None).await };
             match claimed {
                 Ok(count) if count == room && room > 0 => continue,
                 Ok(_) => {}

@@ -177,6 +177,12 @@ impl Inbox for RemoteStore {
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         self.call("pending", &(execution, after)).await
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        // What was forgotten is not counted by whoever asks again.
+        let again = if rehearsal { Again::Yes } else { Again::OnlyUnsent };
+        self.repeatedly("prune_early", &(before, rehearsal), again).await
+    }
 }
 
 #[async_trait]
@@ -210,16 +216,27 @@ impl SnapshotStore for RemoteStore {
     async fn newest_snapshot(
         &self,
         execution: &ExecutionId,
+        of: &str,
         at_most: u64,
     ) -> Result<Option<Snapshot>, StoreError> {
-        self.call("newest_snapshot", &(execution, at_most)).await
+        self.call("newest_snapshot", &(execution, of, at_most)).await
     }
 
-    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        self.call("mark_snapshot_bad", &(execution, sequence)).await
+    async fn mark_snapshot_bad(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        sequence: u64,
+    ) -> Result<(), StoreError> {
+        self.call("mark_snapshot_bad", &(execution, of, sequence)).await
     }
 
-    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        self.call("prune_snapshots", &(execution, keep)).await
+    async fn prune_snapshots(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        keep: usize,
+    ) -> Result<(), StoreError> {
+        self.call("prune_snapshots", &(execution, of, keep)).await
     }
 }

@@ -68,7 +68,8 @@ impl From<SendError> for Problem {
     fn from(error: SendError) -> Self {
         let code = match error {
             SendError::Store(error) => return error.into(),
-            SendError::Invalid { .. } => Code::InvalidPayload,
+            SendError::Invalid { .. } | SendError::Misfit { .. } => Code::InvalidPayload,
+            SendError::UnknownTopic { .. } => Code::UnknownTopic,
             SendError::KeyReused { .. } => Code::KeyReused,
         };
         Self::new(code, error.to_string())

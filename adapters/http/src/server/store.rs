@@ -46,22 +46,26 @@ pub(super) async fn call(store: &dyn Store, call: &str, body: &[u8]) -> Result<V
             let (execution, after) = given(body)?;
             told(store.pending(&execution, after).await)
         }
+        "prune_early" => {
+            let (before, rehearsal) = given(body)?;
+            told(store.prune_early(before, rehearsal).await)
+        }
         "gates" => told(store.gates(given::<Option<ExecutionId>>(body)?.as_ref()).await),
         "branch" => told(store.branch(&given::<String>(body)?).await),
         "branches" => told(store.branches().await),
         "set_branch" => told(store.set_branch(&given(body)?).await),
         "put_snapshot" => told(store.put_snapshot(&given(body)?).await),
         "newest_snapshot" => {
-            let (execution, at_most) = given(body)?;
-            told(store.newest_snapshot(&execution, at_most).await)
+            let (execution, of, at_most) = given::<(_, String, _)>(body)?;
+            told(store.newest_snapshot(&execution, &of, at_most).await)
         }
         "mark_snapshot_bad" => {
-            let (execution, sequence) = given(body)?;
-            told(store.mark_snapshot_bad(&execution, sequence).await)
+            let (execution, of, sequence) = given::<(_, String, _)>(body)?;
+            told(store.mark_snapshot_bad(&execution, &of, sequence).await)
         }
         "prune_snapshots" => {
-            let (execution, keep) = given(body)?;
-            told(store.prune_snapshots(&execution, keep).await)
+            let (execution, of, keep) = given::<(_, String, _)>(body)?;
+            told(store.prune_snapshots(&execution, &of, keep).await)
         }
         _ => Err(Problem::new(Code::UnknownRoute, format!("a store has no call {call:?}"))),
     }

@@ -178,7 +178,11 @@ def drive(by):
     refused("key-reused", call, "send", execution=total, topic="numbers", body=3, key="second")
     assert call("update", execution=total, topic="numbers", body=8)["reply"] == 50
     assert call("query", execution=total, projection="sums") == {"added": [40, 2, 8]}
-    refused("no-reply-yet", call, "update", execution=total, topic="letters", body="x", wait=0)
+    refused("unknown-topic", call, "send", execution=total, topic="letters", body=1)
+    refused("invalid-payload", call, "send", execution=total, topic="numbers", body="many")
+    mailbox = name("mailbox")
+    call("start", flow="mailbox", id=mailbox)
+    refused("no-reply-yet", call, "update", execution=mailbox, topic="letters", body="x", wait=0)
     call("cancel", execution=total, reason="enough", by="ann")
     ended = call("result", execution=total, wait=30)
     assert ended["outcome"]["cancelled"] == {"reason": "enough", "by": "ann"}, ended

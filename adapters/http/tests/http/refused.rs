@@ -13,6 +13,7 @@ async fn each_refusal_has_its_code() {
         let started = json!({"flow": "checkout", "input": order, "id": "a"});
         assert_eq!(shop.json("post", "/v1/executions", started).await.0, 200);
         assert_eq!(shop.json("post", "/v1/executions", json!({"flow": "adder", "id": "b"})).await.0, 200);
+        assert_eq!(shop.json("post", "/v1/executions", json!({"flow": "mailbox", "id": "m"})).await.0, 200);
         let (status, shown) = shop.json("post", "/v1/executions/b/cancel", json!({"reason": "over"})).await;
         assert_eq!(status, 200, "{shown}");
         shop.app.until(&"b".parse().unwrap(), &[]).await.unwrap();
@@ -42,14 +43,34 @@ async fn each_refusal_has_its_code() {
                 400,
                 "invalid-arguments",
             ),
-            ("post", "/v1/executions/b/messages", json!({"topic": "t", "body": 1}), 409, "already-ended"),
-            ("post", "/v1/executions/b/updates", json!({"topic": "t", "body": 1}), 409, "update-not-taken"),
             (
                 "post",
-                "/v1/executions/a/updates",
-                json!({"topic": "t", "body": 1, "wait": 0}),
+                "/v1/executions/b/messages",
+                json!({"topic": "numbers", "body": 1}),
+                409,
+                "already-ended",
+            ),
+            (
+                "post",
+                "/v1/executions/b/updates",
+                json!({"topic": "numbers", "body": 1}),
+                409,
+                "update-not-taken",
+            ),
+            (
+                "post",
+                "/v1/executions/m/updates",
+                json!({"topic": "letters", "body": "x", "wait": 0}),
                 504,
                 "no-reply-yet",
+            ),
+            ("post", "/v1/executions/m/messages", json!({"topic": "t", "body": 1}), 404, "unknown-topic"),
+            (
+                "post",
+                "/v1/executions/m/messages",
+                json!({"topic": "letters", "body": 1}),
+                422,
+                "invalid-payload",
             ),
             ("post", "/v1/executions/a/retry", json!({}), 409, "not-parked"),
             ("post", "/v1/executions/a/verdicts/x", json!({"verdict": "again"}), 409, "not-in-doubt"),

@@ -127,6 +127,13 @@ pub(crate) async fn speech(ctx: Ctx, words: u32) -> Result<u32, ShopError> {
     ctx.run(talk(words)).await
 }
 
+/// Takes a letter once it may.
+#[flow]
+pub(crate) async fn mailbox(ctx: Ctx) -> Result<String, ShopError> {
+    ctx.suspend::<bool>("open").await?;
+    Ok(ctx.receive::<String>("letters").await)
+}
+
 /// The shop's flows.
 pub(crate) fn registry() -> Registry {
     Registry::of([
@@ -134,6 +141,7 @@ pub(crate) fn registry() -> Registry {
         Entry::flow::<till>(),
         Entry::flow::<adder>(),
         Entry::flow::<speech>(),
+        Entry::flow::<mailbox>(),
         Entry::step::<reserve>(),
         Entry::step::<charge>(),
         Entry::step::<talk>(),

@@ -1,6 +1,7 @@
 //! What every case needs: a database, programs on it that can be killed, and a world in which effects are counted.
 //! Not cases.
 
+mod apart;
 mod crash;
 mod process;
 mod tap;
@@ -15,9 +16,10 @@ use loom::{
     sqlite::Sqlite,
 };
 
+use apart::Apart;
 pub(crate) use crash::around_every_append;
 pub(crate) use process::Process;
-pub(crate) use tap::{Tap, Tapped};
+pub(crate) use tap::{Stop, Tap, Tapped, Write};
 pub(crate) use world::World;
 
 /// Long enough for any machine: reached only by what hangs.
@@ -25,6 +27,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A lease that nobody waits long for.
 pub(crate) const LEASE: Duration = Duration::from_millis(1_000);
+
+/// A worker that does not keep a test waiting.
+pub(crate) fn brisk() -> WorkerOptions {
+    WorkerOptions {
+        lease: LEASE,
+        poll: Duration::from_millis(20),
+        linger: Duration::from_millis(5),
+        lag: Duration::from_millis(2),
+        ..WorkerOptions::default()
+    }
+}
 
 /// One database, and the world around it.
 #[derive(Clone)]
@@ -37,6 +50,8 @@ pub(crate) struct Rig {
 enum Data {
     Memory(Memory),
     Sqlite(Arc<tempfile::TempDir>),
+    /// For programs on a clock that the test holds.
+    SqliteApart(Arc<tempfile::TempDir>),
 }
 
 impl Rig {
@@ -49,6 +64,20 @@ impl Rig {
         Self { data: Data::Sqlite(dir), world: World::default() }
     }
 
+    pub(crate) fn sqlite_apart() -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        Self { data: Data::SqliteApart(dir), world: World::default() }
+    }
+
+    /// Another, empty database of the same kind, in another world.
+    pub(crate) fn another(&self) -> Self {
+        match self.data {
+            Data::Memory(_) => Self::memory(),
+            Data::Sqlite(_) => Self::sqlite(),
+            Data::SqliteApart(_) => Self::sqlite_apart(),
+        }
+    }
+
     /// The same database, where nothing has happened yet and all doors are shut.
     pub(crate) fn in_another_world(&self) -> Self {
         Self { world: World::default(), ..self.clone() }
@@ -58,7 +87,7 @@ impl Rig {
     pub(crate) fn file(&self) -> Option<std::path::PathBuf> {
         match &self.data {
             Data::Memory(_) => None,
-            Data::Sqlite(dir) => Some(dir.path().join("loom.db")),
+            Data::Sqlite(dir) | Data::SqliteApart(dir) => Some(dir.path().join("loom.db")),
         }
     }
 
@@ -67,21 +96,18 @@ impl Rig {
         let inner: Arc<dyn Store> = match &self.data {
             Data::Memory(memory) => Arc::new(memory.clone()),
             Data::Sqlite(dir) => Arc::new(Sqlite::open(dir.path().join("loom.db")).await.unwrap()),
+            Data::SqliteApart(dir) => {
+                let file = dir.path().join("loom.db");
+                Arc::new(Apart::open(async { Sqlite::open(file).await.unwrap() }).await)
+            }
         };
         Tapped::new(inner, tap.clone())
     }
 
     /// A program on it, not yet built.
     pub(crate) async fn builder(&self, registry: Registry, tap: &Tap) -> AppBuilder {
-        let worker = WorkerOptions {
-            lease: LEASE,
-            poll: Duration::from_millis(20),
-            linger: Duration::from_millis(5),
-            lag: Duration::from_millis(2),
-            ..WorkerOptions::default()
-        };
         let builder = App::builder().store(self.store(tap).await).registry(registry);
-        builder.provide(self.world.clone()).worker(worker)
+        builder.provide(self.world.clone()).worker(brisk())
     }
 
     /// A program on it.
@@ -178,3 +204,28 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// The same for a case on a clock that moves by itself whenever everybody waits.
+macro_rules! on_both_in_virtual_time {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($rig:ident: Rig) $body:block)+) => {
+        $(
+            $(#[doc = $doc])*
+            mod $name {
+                use super::*;
+
+                async fn case($rig: Rig) $body
+
+                #[tokio::test(start_paused = true)]
+                async fn memory() {
+                    case(Rig::memory()).await;
+                }
+
+                #[tokio::test(start_paused = true)]
+                async fn sqlite() {
+                    case(Rig::sqlite_apart()).await;
+                }
+            }
+        )+
+    };
+}
+pub(crate) use on_both_in_virtual_time;

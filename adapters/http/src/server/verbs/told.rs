@@ -64,7 +64,7 @@ impl Verb for args::Message {
     type Answer = BTreeMap<String, Value>;
 
     async fn call(self, host: &Host) -> Result<Box<RawValue>, Problem> {
-        let mut message = host.app.send(&id(&self.execution)?, &self.topic, &self.body).by(self.by);
+        let mut message = host.app.send(&id(&self.execution)?, &self.topic, &self.body).by(self.by).checked();
         if let Some(key) = self.key {
             message = message.key(key);
         }
@@ -90,6 +90,7 @@ impl Verb for args::Update {
     const CODES: &'static [Code] = &[
         Code::UnknownExecution,
         Code::InvalidId,
+        Code::UnknownTopic,
         Code::InvalidPayload,
         Code::KeyReused,
         Code::AlreadyEnded,
@@ -102,7 +103,7 @@ impl Verb for args::Update {
     async fn call(self, host: &Host) -> Result<Box<RawValue>, Problem> {
         let wait = seconds(self.wait.unwrap_or(LONGEST_WAIT));
         let key = self.key.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let message = host.app.send(&id(&self.execution)?, &self.topic, &self.body).by(self.by);
+        let message = host.app.send(&id(&self.execution)?, &self.topic, &self.body).by(self.by).checked();
         let update = host.app.update::<Payload>(message.key(&key));
         match host.patiently(wait, update).await {
             Some(reply) => answer(&Replied { reply: reply? }),
