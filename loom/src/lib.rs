@@ -33,6 +33,13 @@ pub mod cli {
     pub use ::cli::*;
 }
 
+/// The host side over HTTP: a service, a client, and workers without a database.
+#[cfg(feature = "http")]
+pub mod http {
+    #[doc(inline)]
+    pub use ::loom_http::*;
+}
+
 /// The embedded store: one SQLite file, any number of processes.
 #[cfg(feature = "sqlite")]
 pub mod sqlite {
