@@ -2,7 +2,7 @@
 //! Not durable, and not a mock: what it refuses, every store refuses.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -56,6 +56,8 @@ struct Execution {
     last: (BatchId, Digest),
     inbox: Vec<Posting>,
     gates: Vec<GateRow>,
+    /// The programs that are unfit for its current run.
+    unfit: BTreeSet<Digest>,
 }
 
 #[derive(Debug)]
@@ -100,6 +102,7 @@ impl EventStore for Memory {
             last: batch,
             inbox: tables.early.remove(&new.id).unwrap_or_default(),
             gates: Vec::new(),
+            unfit: BTreeSet::new(),
         };
         new.gates.iter().for_each(|change| execution.change_gate(change, opened_at));
         tables.executions.insert(new.id, execution);
@@ -163,7 +166,7 @@ impl LeaseStore for Memory {
         let mut due: Vec<_> = tables
             .executions
             .values_mut()
-            .filter(|execution| wanted(&execution.row))
+            .filter(|execution| wanted(&execution.row) && !execution.is_left_to_others(request))
             .filter_map(|execution| execution.due(request.now).map(|(since, why)| (since, why, execution)))
             .collect();
         // Stable, and the map is sorted: equals stay in order of their ids.
@@ -349,6 +352,9 @@ impl Execution {
         self.records.extend(append.records.iter().cloned());
         self.last = (append.batch, content);
         self.row.base = append.run.unwrap_or(self.row.base);
+        if append.run.is_some() {
+            self.unfit.clear();
+        }
         for change in &append.gates {
             self.change_gate(change, append.at);
         }
@@ -365,6 +371,7 @@ impl Execution {
             row.wake_at = close.wake_at.filter(|_| close.status == Status::Suspended);
             row.lease = None;
             self.seen = close.seen;
+            self.unfit.extend(close.unfit);
         }
     }
 
@@ -395,10 +402,31 @@ impl Execution {
         }
     }
 
-    /// Since when it is due, and why; `None` when it is not.
+    /// The items that call it, closed as it is.
+    fn calls(&self) -> impl Iterator<Item = &InboxItem> {
+        let newer = |posting: &&Posting| !posting.consumed && posting.item.id > self.seen;
+        self.inbox.iter().filter(newer).map(|posting| &posting.item)
+    }
+
+    fn is_left_to_others(&self, request: &ClaimRequest) -> bool {
+        let Some((program, since)) = request.program.filter(|_| request.execution.is_none()) else {
+            return false;
+        };
+        let row = &self.row;
+        let due = match (row.status, &row.lease) {
+            (Status::Running, lease) => Some(lease.as_ref().map_or(row.updated_at, |lease| lease.until)),
+            _ => {
+                let woken = row.wake_at.filter(|at| *at <= request.now);
+                woken.or_else(|| self.calls().map(|item| item.at).min())
+            }
+        };
+        self.unfit.contains(&program) && due.is_none_or(|due| due > since)
+    }
+
+    /// By when it goes before others, and why it is due; `None` when it is not.
     fn due(&self, now: Timestamp) -> Option<(Timestamp, TakeUp)> {
         let row = &self.row;
-        let called = || self.inbox.iter().any(|posting| !posting.consumed && posting.item.id > self.seen);
+        let called = || self.calls().next().is_some();
         match (row.status, &row.lease) {
             (Status::Running, None) => Some((row.created_at, TakeUp::Unowned)),
             (Status::Running, Some(lease)) => {

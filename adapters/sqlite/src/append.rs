@@ -271,11 +271,17 @@ fn write_consumed(script: &mut Script, accepted: &[Accepted]) {
     }
 }
 
-/// Apart from [`write_heads`], so that the many appends that begin no run do not pay for the few that do.
+/// Apart from [`write_heads`], so that the many appends that begin no run, and fit, do not pay for the few that do not.
 fn write_runs(script: &mut Script, accepted: &[Accepted]) {
     for Accepted { key, run, transition } in accepted {
         if transition.run.is_some() {
             script.sql("UPDATE executions SET base = ? WHERE key = ?;").bind(integer(*run)).bind(*key);
+            // Code that did not fit the earlier run may fit this one.
+            script.sql("DELETE FROM unfit WHERE execution = ?;").bind(*key);
+        }
+        if let Some(program) = transition.close.as_ref().and_then(|close| close.unfit) {
+            script.sql("INSERT OR IGNORE INTO unfit (execution, program) VALUES (?, ?);");
+            script.bind(*key).bind(program.bytes().to_vec());
         }
     }
 }

@@ -46,6 +46,15 @@ pub(crate) fn due(script: &mut Script, request: &ClaimRequest) {
         script.sql(" AND e.flow IN (SELECT value FROM json_each(?))");
         script.bind(serde_json::json!(flows).to_string());
     }
+    if let Some((program, since)) = request.program.filter(|_| request.execution.is_none()) {
+        script.sql(
+            " AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = ?) \
+             OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
+             WHEN e.wake_at <= ? THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
+             WHERE i.execution = e.key AND i.consumed = 0 AND i.id > e.seen) END <= ?)",
+        );
+        script.bind(program.bytes().to_vec()).bind(request.now.as_micros()).bind(since.as_micros());
+    }
 }
 
 /// Answers every claim, one after the other: what the first gets the second does not.

@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 3;
+pub(crate) const VERSION: i64 = 4;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -134,6 +134,15 @@ CREATE TABLE snapshots (
 ) STRICT;
 ";
 
+/// The programs whose claims pass over an execution, until its next run.
+const UNFIT: &str = "
+CREATE TABLE unfit (
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    program BLOB NOT NULL,
+    PRIMARY KEY (execution, program)
+) STRICT, WITHOUT ROWID;
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -144,7 +153,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
     let steps = vec![
         step(1, "tables", TABLES),
         step(2, "runs, early items, branches", RUNS),
-        step(VERSION, "snapshots", SNAPSHOTS),
+        step(3, "snapshots", SNAPSHOTS),
+        step(VERSION, "unfit programs", UNFIT),
     ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.

@@ -56,6 +56,7 @@ async fn b41_an_unreadable_row_hides_no_other() {
             limit: 2,
             execution: None,
             flows: None,
+            program: None,
         };
         let claimed = store.claim(&request).await.expect("claim");
         let names: Vec<_> = claimed.iter().map(|claimed| claimed.row.id.as_str()).collect();

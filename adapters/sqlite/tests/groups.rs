@@ -21,7 +21,7 @@ async fn two() -> (Sqlite, Owner, Owner) {
 }
 
 fn closing(owner: &Owner, status: Status, seen: u64) -> Append {
-    Append { close: Some(Close { status, wake_at: None, seen }), ..owner.batch(1) }
+    Append { close: Some(Close { status, wake_at: None, seen, unfit: None }), ..owner.batch(1) }
 }
 
 fn posting(owner: &Owner, to: &str) -> Append {
@@ -40,6 +40,7 @@ async fn is_due(store: &Sqlite, name: &str) -> bool {
         limit: 1,
         execution: Some(id(name)),
         flows: None,
+        program: None,
     };
     store.claim(&request).await.expect("claim").len() == 1
 }

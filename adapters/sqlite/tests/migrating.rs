@@ -95,6 +95,7 @@ async fn a_file_of_the_first_version_goes_on_with_what_is_new() {
         limit: 1,
         execution: Some(id("a")),
         flows: None,
+        program: None,
     };
     let claimed = store.claim(&request).await.expect("claim");
     let (fence, next) = (claimed[0].fence, claimed[0].row.next);

@@ -200,6 +200,7 @@ async fn a_claim_whose_caller_left_holds_nothing() {
         limit: 1,
         execution: None,
         flows: None,
+        program: None,
     };
     ask_and_leave(store.claim(&request("gone")));
     assert_eq!(store.claim(&request("here")).await.expect("claim").len(), 1);

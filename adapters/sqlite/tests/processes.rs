@@ -95,7 +95,15 @@ async fn contend(store: &Sqlite, me: &str) -> (Vec<String>, Vec<String>) {
         loop {
             let (now, until) = (at(10), at(1_000_000));
             let flows = Some(vec!["shared".into()]);
-            let request = ClaimRequest { worker: me.into(), now, until, limit: 3, execution: None, flows };
+            let request = ClaimRequest {
+                worker: me.into(),
+                now,
+                until,
+                limit: 3,
+                execution: None,
+                flows,
+                program: None,
+            };
             let taken = store.claim(&request).await.expect("claim");
             if taken.is_empty() {
                 break claimed;
@@ -229,7 +237,7 @@ async fn stream(store: &Sqlite, name: &str) {
             consumed: vec![item],
             posts: vec![self::item(&mail, None, format!("{turn}"))],
             run: Some(owner.next),
-            close: closes.then_some(Close { status, wake_at, seen: item }),
+            close: closes.then_some(Close { status, wake_at, seen: item, unfit: None }),
             ..owner.batch(0)
         };
         store.append(&append).await.expect("accepted");
@@ -243,6 +251,7 @@ async fn stream(store: &Sqlite, name: &str) {
                 limit: 1,
                 execution: Some(owner.id.clone()),
                 flows: None,
+                program: None,
             };
             let claimed = store.claim(&request).await.expect("claim");
             owner.fence = claimed[0].fence;

@@ -88,6 +88,7 @@ pub(super) fn claim(worker: &str, now: i64) -> ClaimRequest {
         limit: usize::MAX,
         execution: None,
         flows: None,
+        program: None,
     }
 }
 
@@ -152,7 +153,7 @@ impl Owner {
 
     /// An append of one record that closes with everything read; not sent.
     pub(super) fn closing(&self, status: Status) -> Append {
-        let close = Close { status, wake_at: None, seen: 0 };
+        let close = Close { status, wake_at: None, seen: 0, unfit: None };
         Append { close: Some(close), ..self.batch(1) }
     }
 
@@ -170,7 +171,7 @@ impl Owner {
 
     /// Closes, with every item up to `seen` read.
     pub(super) async fn close(&mut self, status: Status, wake_at: Option<i64>, seen: InboxId) {
-        let close = Close { status, wake_at: wake_at.map(at), seen };
+        let close = Close { status, wake_at: wake_at.map(at), seen, unfit: None };
         let append = Append { close: Some(close), ..self.batch(1) };
         self.send(&append).await.expect("the owner closes");
     }

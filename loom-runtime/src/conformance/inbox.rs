@@ -149,7 +149,7 @@ pub async fn an_unread_item_refuses_a_close(store: Shared) {
         let read = post(&store, status.name(), None).await;
         let unread = post(&store, status.name(), None).await;
         let close = |seen| {
-            let close = Close { status, wake_at: None, seen };
+            let close = Close { status, wake_at: None, seen, unfit: None };
             Append { close: Some(close), ..owner.batch(1) }
         };
         for seen in [0, read] {

@@ -5,7 +5,7 @@
 use kernel::Status;
 
 use super::{Shared, fixture::*};
-use crate::ports::{Append, ClaimRequest, Lease, NewExecution, TakeUp};
+use crate::ports::{Append, ClaimRequest, Claimed, Close, InboxId, Lease, NewExecution, TakeUp};
 
 pub async fn an_unowned_execution_is_due(store: Shared) {
     Owner::of(&store, unowned("a", 7)).await;
@@ -144,6 +144,79 @@ pub async fn a_claim_of_one_execution_takes_no_other(store: Shared) {
     assert_eq!(row(&store, "a").await.lease, None);
     let other_flow = ClaimRequest { flows: Some(vec!["other".into()]), ..only("a") };
     assert!(store.claim(&other_flow).await.expect("claim").is_empty(), "both conditions hold");
+}
+
+/// What `program` gets at `now`, of what is due; of what is unfit for it, if it has been due since `since`.
+async fn claimed_by(store: &Shared, program: &str, now: i64, since: i64) -> Vec<Claimed> {
+    let program = Some((batch(program), at(since)));
+    store.claim(&ClaimRequest { program, ..claim(&format!("at {now}"), now) }).await.expect("claim")
+}
+
+/// An owner that parks: its program does not fit.
+async fn parks_unfit(mut owner: Owner, program: &str, seen: InboxId) {
+    let close = Close { status: Status::Parked, wake_at: None, seen, unfit: Some(batch(program)) };
+    let append = Append { close: Some(close), ..owner.batch(1) };
+    owner.send(&append).await.expect("the owner closes");
+}
+
+pub async fn what_is_unfit_for_a_program_is_left_to_others(store: Shared) {
+    parks_unfit(Owner::create(&store, "a").await, "v2", 0).await;
+    let posted = post(&store, "a", None).await; // at 50
+    assert!(claimed_by(&store, "v2", 60, 49).await.is_empty(), "it is left to others");
+    let taken = claimed_by(&store, "v1", 60, 49).await;
+    assert_eq!((names(&taken), taken[0].take_up), (vec!["a"], TakeUp::Retried));
+    // And at each wake-up, whatever kind it is of; the other programs that are unfit too.
+    Owner::claimed(&store, &taken[0]).close(Status::Suspended, Some(300), posted).await;
+    assert!(claimed_by(&store, "v2", 310, 299).await.is_empty());
+    let taken = claimed_by(&store, "v3", 310, 299).await;
+    parks_unfit(Owner::claimed(&store, &taken[0]), "v3", posted).await;
+    post(&store, "a", None).await;
+    for unfit in ["v2", "v3"] {
+        assert!(claimed_by(&store, unfit, 320, 49).await.is_empty());
+    }
+    let taken = claimed_by(&store, "v1", 320, 49).await;
+    assert_eq!(names(&taken), ["a"]);
+    store.release(&id("a"), taken[0].fence).await.expect("release");
+    assert!(claimed_by(&store, "v2", 330, 319).await.is_empty(), "handed back since 320");
+    let taken = claimed_by(&store, "v1", 330, 319).await;
+    assert_eq!(names(&taken), ["a"]);
+    assert!(claimed_by(&store, "v2", 1_340, 1_329).await.is_empty(), "its owner's lease ended at 1,330");
+    assert_eq!(names(&claimed_by(&store, "v1", 1_340, 1_329).await), ["a"]);
+}
+
+pub async fn what_nobody_else_takes_an_unfit_program_takes(store: Shared) {
+    parks_unfit(Owner::create(&store, "called").await, "v2", 0).await;
+    post(&store, "called", None).await; // at 50
+    assert!(claimed_by(&store, "v2", 60, 49).await.is_empty());
+    let taken = claimed_by(&store, "v2", 61, 50).await;
+    assert_eq!(names(&taken), ["called"]);
+    assert!(claimed_by(&store, "v2", 1_070, 1_060).await.is_empty(), "leased until 1,061");
+    let taken = claimed_by(&store, "v2", 1_071, 1_061).await;
+    assert_eq!(names(&taken), ["called"]);
+    store.release(&id("called"), taken[0].fence).await.expect("release");
+    assert!(claimed_by(&store, "v2", 1_090, 1_070).await.is_empty(), "without an owner since 1,071");
+    let taken = claimed_by(&store, "v2", 1_090, 1_071).await;
+    let newest = post(&store, "called", None).await;
+    Owner::claimed(&store, &taken[0]).close(Status::Suspended, Some(1_200), newest).await;
+    assert!(claimed_by(&store, "v2", 1_210, 1_199).await.is_empty());
+    assert_eq!(names(&claimed_by(&store, "v2", 1_210, 1_200).await), ["called"]);
+    // Who asks for it by name gets it.
+    parks_unfit(Owner::create(&store, "named").await, "v2", 0).await;
+    post(&store, "named", None).await;
+    let program = Some((batch("v2"), at(0)));
+    let named = ClaimRequest { program, execution: Some(id("named")), ..claim("w2", 60) };
+    assert_eq!(names(&store.claim(&named).await.expect("claim")), ["named"]);
+}
+
+pub async fn a_program_is_unfit_for_one_run(store: Shared) {
+    parks_unfit(Owner::create(&store, "a").await, "v2", 0).await;
+    let seen = post(&store, "a", None).await;
+    let taken = claimed_by(&store, "v1", 60, 0).await;
+    let mut owner = Owner::claimed(&store, &taken[0]);
+    let close = Close { status: Status::Suspended, wake_at: Some(at(70)), seen, unfit: None };
+    let rolls = Append { run: Some(owner.next), close: Some(close), ..owner.batch(1) };
+    owner.send(&rolls).await.expect("the owner goes on as new");
+    assert_eq!(names(&claimed_by(&store, "v2", 80, 0).await), ["a"]);
 }
 
 pub async fn a_release_hands_back_at_once(store: Shared) {

@@ -101,7 +101,7 @@ pub async fn a_batch_with_other_content_is_refused(store: Shared) {
     let append = owner.batch(1);
     owner.send(&append).await.expect("accepted");
     let (before, records) = (row(&store, "a").await, log(&store, "a").await);
-    let close = Close { status: Status::Completed, wake_at: None, seen: 0 };
+    let close = Close { status: Status::Completed, wake_at: None, seen: 0, unfit: None };
     let changed = |record: Record| Append { records: vec![record], ..append.clone() };
     let first = append.records[0].clone();
     let others = [
@@ -229,7 +229,7 @@ pub async fn b35_a_refused_transition_leaves_nothing(store: Shared) {
         progress: true,
         gates: vec![opened("new"), GateChange::Closed { frame: frame("kept"), state: GateState::Answered }],
         consumed: vec![read],
-        close: Some(Close { status: Status::Suspended, wake_at: Some(at(500)), seen: read }),
+        close: Some(Close { status: Status::Suspended, wake_at: Some(at(500)), seen: read, unfit: None }),
         ..owner.batch(3)
     };
     assert_eq!(store.append(&transition).await, Err(StoreError::InboxMoved(id("a"))));
@@ -243,7 +243,7 @@ pub async fn b35_a_refused_transition_leaves_nothing(store: Shared) {
     let pending = store.pending(&id("a"), 0).await.expect("pending");
     assert_eq!(pending.iter().map(|item| item.id).collect::<Vec<_>>(), [read, unread]);
     // And the same batch may come again, once the owner has read.
-    let close = Close { status: Status::Suspended, wake_at: Some(at(500)), seen: unread };
+    let close = Close { status: Status::Suspended, wake_at: Some(at(500)), seen: unread, unfit: None };
     let again = Append { close: Some(close), ..transition };
     assert_eq!(owner.send(&again).await, Ok(()));
 }
@@ -255,7 +255,7 @@ pub async fn b35_a_transition_changes_everything_at_once(store: Shared) {
     let transition = Append {
         gates: vec![GateChange::Closed { frame: frame("asked"), state: GateState::Answered }, opened("next")],
         consumed: vec![read],
-        close: Some(Close { status: Status::Suspended, wake_at: Some(at(500)), seen: read }),
+        close: Some(Close { status: Status::Suspended, wake_at: Some(at(500)), seen: read, unfit: None }),
         ..owner.batch(3)
     };
     owner.send(&transition).await.expect("accepted");

@@ -143,6 +143,9 @@ macro_rules! store_conformance {
                 a_limit_bounds_a_claim
                 a_claim_keeps_to_its_flows
                 a_claim_of_one_execution_takes_no_other
+                what_is_unfit_for_a_program_is_left_to_others
+                what_nobody_else_takes_an_unfit_program_takes
+                a_program_is_unfit_for_one_run
                 a_release_hands_back_at_once
                 a_stale_release_changes_nothing
                 renewal_extends_what_is_held

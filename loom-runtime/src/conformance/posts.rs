@@ -168,7 +168,7 @@ pub async fn a_post_to_itself_finds_what_its_append_left(store: Shared) {
     assert_eq!(payloads(&store, "a").await, ["2"]);
     let read = pending(&store, "a").await[0].id;
     // Suspending: it does not refuse the close, and wakes.
-    let close = Close { status: Status::Suspended, wake_at: None, seen: read };
+    let close = Close { status: Status::Suspended, wake_at: None, seen: read, unfit: None };
     let append = Append { close: Some(close), ..posting(&owner, vec![item("a", None, "3")]) };
     owner.send(&append).await.expect("accepted");
     let woken = claimed(&store, "w2", 10).await;
@@ -177,7 +177,7 @@ pub async fn a_post_to_itself_finds_what_its_append_left(store: Shared) {
     // Ending: it is dropped.
     let mut owner = Owner::claimed(&store, &woken[0]);
     let newest = pending(&store, "a").await[1].id;
-    let close = Close { status: Status::Completed, wake_at: None, seen: newest };
+    let close = Close { status: Status::Completed, wake_at: None, seen: newest, unfit: None };
     let append = Append { close: Some(close), ..posting(&owner, vec![item("a", Some("k"), "4")]) };
     owner.send(&append).await.expect("accepted");
     let refused = store.post(item("a", Some("k"), "4")).await;

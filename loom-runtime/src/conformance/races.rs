@@ -267,7 +267,7 @@ pub async fn readers_never_see_half_a_transition(store: Shared) {
             // Two events and one gate each time.
             owner.send(&Append { gates: vec![open], ..owner.batch(2) }).await.expect("accepted");
         }
-        let close = Close { status: Status::Completed, wake_at: None, seen: 0 };
+        let close = Close { status: Status::Completed, wake_at: None, seen: 0, unfit: None };
         let gates = vec![GateChange::AbandonAll];
         owner.send(&Append { close: Some(close), gates, ..owner.batch(1) }).await.expect("accepted");
     });

@@ -26,6 +26,7 @@ impl Append {
             bytes.text(close.status.name());
             bytes.instant(close.wake_at);
             bytes.number(close.seen);
+            bytes.0.extend(close.unfit.iter().flat_map(Digest::bytes));
         }
         Digest::of(&bytes.0)
     }

@@ -149,6 +149,10 @@ pub struct Close {
     pub wake_at: Option<Timestamp>,
     /// The newest inbox item that the owner has read; a newer one refuses the close.
     pub seen: InboxId,
+    /// The program whose code does not fit what the current run's log says: its claims leave the execution to others
+    /// ([`ClaimRequest::program`](super::ClaimRequest::program)), until the execution begins its next run. Several
+    /// programs may be unfit at a time.
+    pub unfit: Option<Digest>,
 }
 
 /// What a store knows of an execution without reading its log.

@@ -2,7 +2,7 @@
 //! Not a lock service: a lease never blocks anybody, it only decides whose appends count.
 
 use async_trait::async_trait;
-use kernel::{ExecutionId, Timestamp};
+use kernel::{Digest, ExecutionId, Timestamp};
 
 use super::{ExecutionRow, StoreError};
 
@@ -30,6 +30,9 @@ pub trait LeaseStore: Send + Sync {
     /// - a suspended one whose `wake_at` has come, or whose inbox has an unconsumed item newer than what its
     ///   last owner had seen when it closed;
     /// - a parked one with such an inbox item.
+    ///
+    /// One that was parked as [unfit](super::Close::unfit) for the claimer's [program](ClaimRequest::program) in its
+    /// current run is left to other programs, for as long as they come in time.
     ///
     /// A claim sets the status to running, gives the lease the next fence, and counts a take-over when a
     /// lease had expired (not when it was released). Two claims at once never get the same execution.
@@ -63,6 +66,11 @@ pub struct ClaimRequest {
     pub execution: Option<ExecutionId>,
     /// Only these flows; `None` for all.
     pub flows: Option<Vec<String>>,
+    /// The claimer's program, and an instant: what is unfit for this program is claimed only if it has been due since
+    /// then, because nobody whose code fits comes for it. Due it is since its wake-up, else the oldest item that calls
+    /// it (by the item's `at`); a running one since its lease ended, or without one since it last changed. `None`
+    /// claims whatever is due, and so does a claim of one `execution`.
+    pub program: Option<(Digest, Timestamp)>,
 }
 
 /// A claimed execution.

@@ -510,7 +510,8 @@ impl Driver {
     /// Appends, for as long as it takes. Answers whether it was accepted; if not, the inbox has moved.
     async fn append(&mut self, batch: &Batch, frames: &BTreeMap<FrameId, Frame>) -> Result<bool, Gone> {
         let now = self.engine.clock.now();
-        let append = transition::of(batch, frames, &self.execution, self.fence, self.seen, now);
+        let append =
+            transition::of(batch, frames, &self.execution, self.fence, self.seen, self.engine.program, now);
         let append = append.map_err(|e| Gone::Lost(e.to_string()))?;
         if let Some(at) = append.close.as_ref().and_then(|close| close.wake_at) {
             self.engine.wakes.add(at);

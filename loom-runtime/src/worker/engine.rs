@@ -215,7 +215,11 @@ impl Engine {
         let now = self.clock.now();
         let flows = Some(self.registry.runnable().map(|flow| flow.name.to_owned()).collect());
         let (worker, until) = (self.worker.clone(), now.plus(self.options.lease));
-        let claimed = self.store.claim(&ClaimRequest { worker, now, until, limit, execution, flows }).await?;
+        // Whoever fits takes it within the time after which a dead owner's would be taken too.
+        let lease = i64::try_from(self.options.lease.as_micros()).unwrap_or(i64::MAX);
+        let program = Some((self.program, Timestamp::from_micros(now.as_micros().saturating_sub(lease))));
+        let request = ClaimRequest { worker, now, until, limit, execution, flows, program };
+        let claimed = self.store.claim(&request).await?;
         let count = claimed.len();
         for claim in claimed {
             self.drive(claim.row.id.clone(), claim.fence, until, Origin::Claimed(Box::new(claim)));

@@ -9,7 +9,7 @@ use std::{
 
 use kernel::{Envelope, Event, ExecutionId, Fault, FrameKind, FrameStatus, ParkReport, State, Status};
 
-use super::Engine;
+use super::{Engine, transition::waits_for_code};
 use crate::{
     Registry,
     inbox_item::Item,
@@ -100,16 +100,19 @@ async fn judge(engine: &Engine, row: &ExecutionRow) -> Result<Try, StoreError> {
     let Some(Event::ExecutionParked(parked)) = last.map(|envelope| envelope.event) else {
         return Ok(Try::OncePerProgram);
     };
-    let ParkReport { fault, wants, code, .. } = parked.report;
-    match (fault, wants) {
-        (Fault::InDoubt | Fault::Poisoned, _) => Ok(Try::No),
-        (_, Some(_)) => Ok(match fits(engine, row).await? {
+    let waits_for_code = waits_for_code(&parked.report);
+    let ParkReport { fault, code, .. } = parked.report;
+    match fault {
+        Fault::InDoubt | Fault::Poisoned => Ok(Try::No),
+        _ if waits_for_code => Ok(match fits(engine, row).await? {
+            // The flow's own code may be the same: it is the step that this program has, and the other had not.
+            true if fault == Fault::MissingStep => Try::Fits,
             // A helper that no fingerprint sees may be mended. Or the code does one thing now and another then: once.
             true if code == Some(format!("{:016x}", engine.code(&row.flow).body)) => Try::OncePerProgram,
             true => Try::Fits,
             false => Try::No,
         }),
-        (_, None) => Ok(Try::OncePerProgram),
+        _ => Ok(Try::OncePerProgram),
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use kernel::{
-    Batch, Envelope, Event, ExecutionId, Frame, FrameId, FrameKind, InvalidPayload, Status, Timestamp,
+    Batch, Digest, Envelope, Event, ExecutionId, Fault, Frame, FrameId, FrameKind, InvalidPayload,
+    ParkReport, Status, Timestamp,
 };
 
 use crate::{
@@ -12,16 +13,18 @@ use crate::{
     ports::{Append, Close, GateChange, GateState, InboxId},
 };
 
-/// The transition. `frames` are those of the machine, `seen` is the newest inbox item that was read.
+/// The transition. `frames` are those of the machine, `seen` is the newest inbox item that was read,
+/// `program` the one that this is.
 pub(super) fn of(
     batch: &Batch,
     frames: &BTreeMap<FrameId, Frame>,
     execution: &ExecutionId,
     fence: u64,
     seen: InboxId,
+    program: Digest,
     at: Timestamp,
 ) -> Result<Append, InvalidPayload> {
-    let close = batch.events.last().filter(|_| batch.closes).map(|last| closing(&last.event, seen));
+    let close = batch.events.last().filter(|_| batch.closes).map(|last| closing(&last.event, seen, program));
     let begins = |envelope: &&Envelope| matches!(envelope.event, Event::ContinuedAsNew(_));
     let run = batch.events.iter().find(begins).map(|envelope| envelope.sequence);
     // A run begins with its first event: what is open is the earlier one's.
@@ -47,7 +50,7 @@ pub(super) fn of(
     })
 }
 
-fn closing(event: &Event, seen: InboxId) -> Close {
+fn closing(event: &Event, seen: InboxId, program: Digest) -> Close {
     let (status, wake_at) = match event {
         Event::ExecutionSuspended(e) => (Status::Suspended, e.wake_at),
         Event::ExecutionCompleted(_) => (Status::Completed, None),
@@ -55,7 +58,17 @@ fn closing(event: &Event, seen: InboxId) -> Close {
         Event::ExecutionCancelled(_) => (Status::Cancelled, None),
         _ => (Status::Parked, None),
     };
-    Close { status, wake_at, seen }
+    // Programs of several releases may share the store: this one is not to park it again at each wake-up.
+    let unfit = match event {
+        Event::ExecutionParked(e) if waits_for_code(&e.report) => Some(program),
+        _ => None,
+    };
+    Close { status, wake_at, seen, unfit }
+}
+
+/// Whether another program may go on where this one could not.
+pub(super) fn waits_for_code(report: &ParkReport) -> bool {
+    report.wants.is_some() || report.fault == Fault::MissingStep
 }
 
 /// What an event means for the index of gates. `frames` are those of its run.

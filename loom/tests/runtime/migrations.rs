@@ -225,4 +225,92 @@ on_both! {
         let log = log(&app, &id("t")).await;
         assert_eq!(log.iter().filter(|e| e.event.kind() == Kind::ExecutionParked).count(), 2);
     }
+
+    /// Workers of two releases on one store: each execution is found by the other release's worker to wait for code once
+    /// at most, however often it wakes, and all of them end on code that fits.
+    async fn two_releases_side_by_side_hand_nothing_to_and_fro(rig: Rig) {
+        mod old {
+            use super::*;
+            #[flow(name = "turns")]
+            pub(super) async fn turns(ctx: Ctx) -> loom::Result<u32> {
+                let n = ctx.run(price(7)).await?;
+                for _ in 0..4 {
+                    ctx.suspend::<bool>("turn").await?;
+                }
+                ctx.run(pay(n)).await
+            }
+        }
+        mod new {
+            use super::*;
+            #[flow(name = "turns")]
+            pub(super) async fn turns(ctx: Ctx) -> loom::Result<u32> {
+                let n = ctx.run(insure(7)).await?;
+                for _ in 0..4 {
+                    ctx.suspend::<bool>("turn").await?;
+                }
+                ctx.run(pay(n)).await
+            }
+        }
+        let old = rig.app(registry!(flows: [old::turns], steps: [price, pay, insure])).await;
+        let new = rig.app(registry!(flows: [new::turns], steps: [price, pay, insure])).await;
+        let names: Vec<_> = (0..6).map(|n| format!("turns-{n}")).collect();
+        for (n, name) in names.iter().enumerate() {
+            let app = [&old, &new][n % 2];
+            app.start_dynamic("turns", loom::kernel::Payload::null()).id(name.as_str()).await.unwrap();
+        }
+        old.work();
+        new.work();
+        for turn in 0..4 {
+            for name in &names {
+                let handle = old.handle::<old::turns>(&id(name));
+                until(|| async {
+                    let gates = old.gates(Some(handle.id())).await.unwrap();
+                    gates.iter().filter(|gate| gate.frame.as_str().starts_with("turn")).count() > turn
+                })
+                .await;
+                handle.resume(&format!("turn#{turn}"), &true, "ada").await.unwrap();
+            }
+        }
+        for (n, name) in names.iter().enumerate() {
+            assert_eq!(old.handle::<old::turns>(&id(name)).result().await.unwrap(), 7);
+            let told = told(&old, &id(name)).await;
+            assert!(count(&told, "EXECUTION_PARKED") <= 1, "{name}: {told:?}");
+            assert_eq!(count(&told, "STEP_COMPLETED insure"), n % 2, "{told:?}");
+            assert_eq!(count(&told, "EXECUTION_MIGRATED"), 0, "{told:?}");
+        }
+    }
+
+    /// The same for a step that only one of them has: its flow's code is the same in both.
+    async fn a_worker_without_a_step_leaves_what_needs_it_to_others(rig: Rig) {
+        mod flows {
+            use super::*;
+            #[flow(name = "needs")]
+            pub(super) async fn needs(ctx: Ctx) -> loom::Result<u32> {
+                let mut sum = 0;
+                for n in 0..3 {
+                    ctx.suspend::<bool>("turn").await?;
+                    sum += ctx.run(pay(n)).await?;
+                }
+                Ok(sum)
+            }
+        }
+        let with = || registry!(flows: [flows::needs], steps: [pay]);
+        let app = rig.app(with()).await;
+        app.start(flows::needs()).id("n").await.unwrap().until(&[Status::Suspended]).await.unwrap();
+        app.shutdown(Duration::from_secs(1)).await;
+        let with = rig.app(with()).await;
+        let handle = with.handle::<flows::needs>(&id("n"));
+        let without = rig.app(registry!(flows: [flows::needs], steps: [])).await;
+        without.work();
+        handle.resume("turn#0", &true, "ada").await.unwrap();
+        assert_eq!(report(&without, &id("n")).await.fault, Fault::MissingStep);
+        with.work();
+        for turn in 1..3 {
+            until(|| async { with.gates(Some(handle.id())).await.unwrap().len() > turn }).await;
+            handle.resume(&format!("turn#{turn}"), &true, "ada").await.unwrap();
+        }
+        assert_eq!(handle.result().await.unwrap(), 3);
+        let told = told(&with, &id("n")).await;
+        assert_eq!(count(&told, "EXECUTION_PARKED"), 1, "{told:?}");
+    }
 }

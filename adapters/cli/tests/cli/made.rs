@@ -227,7 +227,7 @@ impl Made {
             run: None,
             close: None,
         };
-        let close = status.map(|status| Close { status, wake_at, seen: 0 });
+        let close = status.map(|status| Close { status, wake_at, seen: 0, unfit: None });
         if self.run.is_some() {
             self.store.append(&before).await.unwrap();
             (before.expected_next, before.run) = (events as u64, Some(events as u64));
@@ -338,6 +338,7 @@ pub(crate) async fn claimed(store: &Memory, id: &str) {
         limit: 1,
         execution: Some(id.parse().unwrap()),
         flows: None,
+        program: None,
     };
     assert_eq!(store.claim(&request).await.unwrap().len(), 1);
 }
