@@ -89,6 +89,7 @@ impl Kind for Appends {
         });
         gate::write(transaction, changes).await?;
         write_consumed(transaction, &accepted).await?;
+        write_unfit(transaction, &accepted).await?;
         posts.write(transaction).await?;
         Ok(verdicts)
     }
@@ -147,7 +148,7 @@ impl Head {
         self.unread.retain(|id| !append.consumed.contains(id));
         self.changed = true;
         if let Some(close) = &append.close {
-            self.close(close.status, close.wake_at);
+            self.close(close);
         }
     }
 }
@@ -166,4 +167,21 @@ async fn write_consumed(transaction: &mut PgConnection, accepted: &[Accepted<'_>
          FROM unnest($1::bigint[], $2::bigint[]) AS w (id, execution) \
          WHERE i.id = w.id AND i.execution = w.execution";
     sqlx::query(consume).bind(ids).bind(executions).execute(transaction).await.map(drop)
+}
+
+/// Programs whose code does not fit. One that did not fit the earlier run may fit the new one.
+async fn write_unfit(transaction: &mut PgConnection, accepted: &[Accepted<'_>]) -> sqlx::Result<()> {
+    let begun = accepted.iter().filter(|of| of.transition.append.run.is_some());
+    let begun: Vec<i64> = begun.map(|of| of.key).collect();
+    if !begun.is_empty() {
+        let forget = "DELETE FROM unfit WHERE execution = ANY($1)";
+        sqlx::query(forget).bind(begun).execute(&mut *transaction).await?;
+    }
+    for Accepted { key, transition, .. } in accepted {
+        if let Some(program) = transition.append.close.as_ref().and_then(|close| close.unfit) {
+            let note = "INSERT INTO unfit (execution, program) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            sqlx::query(note).bind(*key).bind(program.bytes().to_vec()).execute(&mut *transaction).await?;
+        }
+    }
+    Ok(())
 }

@@ -17,6 +17,10 @@ use crate::{
 const DUE: &str = row::execution!(
     " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
      AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) \
+     AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
+        OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
+        WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
+        WHERE i.execution = e.key AND NOT i.consumed AND i.id > e.seen) END <= $6) \
      ORDER BY CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END, e.id \
      LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED"
 );
@@ -59,9 +63,15 @@ pub(crate) async fn claim(
         let missing = integer((request.limit - claimed.len()) as u64);
         let due = sqlx::query(if request.execution.is_some() { DUE_ONE } else { DUE });
         let mut due = due.bind(request.now.as_micros()).bind(&request.flows).bind(passed).bind(missing);
-        if let Some(execution) = &request.execution {
-            due = due.bind(execution.as_str());
-        }
+        due = match (&request.execution, request.program) {
+            (Some(execution), _) => due.bind(execution.as_str()),
+            // No program is unfit when there is none to look for.
+            (None, program) => {
+                let (program, since) = program.unzip();
+                due.bind(program.map(|program| program.bytes().to_vec()))
+                    .bind(since.map(Timestamp::as_micros))
+            }
+        };
         let before = unreadable.len();
         for row in due.fetch_all(&mut *transaction).await? {
             let (key, fence): (i64, i64) = (row.try_get(0)?, row.try_get(11)?);

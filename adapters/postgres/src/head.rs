@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Record, Status, Timestamp},
-    ports::{InboxId, StoreError},
+    ports::{Close, InboxId, StoreError},
 };
 use sqlx::{PgConnection, postgres::PgRow};
 
@@ -16,7 +16,7 @@ pub(crate) const AT_ONCE: i64 = i64::MIN;
 
 /// Every transaction that holds one row and waits for another takes them in this order.
 const LOCK: &str = "SELECT e.id, e.key, e.status, e.worker IS NOT NULL, e.fence, e.wake_at, e.due_at, e.base, \
-     e.inbox, e.takeovers, e.next, e.updated_at, e.batch, e.content \
+     e.inbox, e.takeovers, e.next, e.updated_at, e.batch, e.content, e.seen \
      FROM executions AS e WHERE e.id = ANY($1) ORDER BY e.id FOR NO KEY UPDATE";
 
 /// Events and rows in one round trip.
@@ -27,10 +27,10 @@ const WRITE: &str = "WITH written AS (\
         worker = CASE WHEN v.closed THEN NULL ELSE e.worker END, \
         lease_until = CASE WHEN v.closed THEN NULL ELSE e.lease_until END, \
         wake_at = v.wake_at, due_at = v.due_at, base = v.base, inbox = v.inbox, takeovers = v.takeovers, \
-        next = v.next, updated_at = v.updated_at, batch = v.batch, content = v.content \
+        next = v.next, updated_at = v.updated_at, batch = v.batch, content = v.content, seen = v.seen \
      FROM unnest($8::bigint[], $9::text[], $10::bool[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], \
-        $15::int[], $16::bigint[], $17::bigint[], $18::bytea[], $19::bytea[]) \
-        AS v (key, status, closed, wake_at, due_at, base, inbox, takeovers, next, updated_at, batch, content) \
+        $15::int[], $16::bigint[], $17::bigint[], $18::bytea[], $19::bytea[], $20::bigint[]) \
+        AS v (key, status, closed, wake_at, due_at, base, inbox, takeovers, next, updated_at, batch, content, seen) \
      WHERE e.key = v.key";
 
 /// What a transaction knows of an execution: read once, then kept current.
@@ -50,6 +50,8 @@ pub(crate) struct Head {
     pub(crate) updated_at: i64,
     pub(crate) batch: Digest,
     pub(crate) content: Digest,
+    /// The newest item that the last owner had read when it closed.
+    seen: InboxId,
     /// Unconsumed items, as far as somebody has to know of them.
     pub(crate) unread: BTreeSet<InboxId>,
     pub(crate) closed: bool,
@@ -114,6 +116,7 @@ impl Heads {
             .bind(column(&heads, |head| head.updated_at))
             .bind(column(&heads, |head| head.batch.bytes().to_vec()))
             .bind(column(&heads, |head| head.content.bytes().to_vec()))
+            .bind(column(&heads, |head| integer(head.seen)))
             .execute(transaction)
             .await
             .map(drop)
@@ -141,6 +144,7 @@ impl Head {
             updated_at: read.get(11)?,
             batch: read.digest(12)?,
             content: read.digest(13)?,
+            seen: read.count(14)?,
             unread: BTreeSet::new(),
             closed: false,
             changed: false,
@@ -154,9 +158,11 @@ impl Head {
     }
 
     /// Its owner lets go.
-    pub(crate) fn close(&mut self, status: Status, wake_at: Option<Timestamp>) {
-        let wake_at = wake_at.filter(|_| status == Status::Suspended).map(Timestamp::as_micros);
+    pub(crate) fn close(&mut self, close: &Close) {
+        let status = close.status;
+        let wake_at = close.wake_at.filter(|_| status == Status::Suspended).map(Timestamp::as_micros);
         self.status = status.name().into();
+        self.seen = close.seen;
         (self.wake_at, self.due_at) =
             (wake_at, if status == Status::Running { Some(AT_ONCE) } else { wake_at });
         (self.leased, self.closed, self.changed) = (false, true, true);

@@ -23,6 +23,9 @@ const MIGRATIONS: [&str; 1] = [TABLES];
 /// changes, and neither by an ordinary append: then the new version of the row stays on its page, which has room.
 /// A row with the status `awaited` is none yet: it holds the place of an id that items have come for early.
 ///
+/// `inbox` is the newest item that was ever posted, `seen` the newest that the last owner had read when it closed.
+/// `unfit` holds the programs whose claims pass over an execution, until its next run.
+///
 /// `events` is partitioned by execution: vacuum, and whoever archives, takes a part at a time. There are no
 /// foreign keys: who inserts holds the lock of the execution's row, and rows of `executions` stay.
 const TABLES: &str = r#"
@@ -42,6 +45,7 @@ CREATE TABLE executions (
     due_at bigint,
     base bigint NOT NULL,
     inbox bigint NOT NULL DEFAULT 0,
+    seen bigint NOT NULL DEFAULT 0,
     takeovers int NOT NULL,
     next bigint NOT NULL,
     updated_at bigint NOT NULL,
@@ -114,6 +118,12 @@ CREATE TABLE snapshots (
     bad boolean NOT NULL,
     body bytea NOT NULL,
     PRIMARY KEY (execution, sequence)
+);
+
+CREATE TABLE unfit (
+    execution bigint NOT NULL,
+    program bytea NOT NULL,
+    PRIMARY KEY (execution, program)
 );
 "#;
 

@@ -14,6 +14,7 @@ use loom::{
     ports::Store,
     sqlite::Sqlite,
 };
+use postgres::{Postgres, cluster::Cluster};
 
 pub(crate) use crash::around_every_append;
 pub(crate) use process::Process;
@@ -37,6 +38,7 @@ pub(crate) struct Rig {
 enum Data {
     Memory(Memory),
     Sqlite(Arc<tempfile::TempDir>),
+    Postgres(&'static Cluster, String),
 }
 
 impl Rig {
@@ -49,6 +51,23 @@ impl Rig {
         Self { data: Data::Sqlite(dir), world: World::default() }
     }
 
+    /// None where Postgres is not installed, which has then been said.
+    pub(crate) fn postgres() -> Option<Self> {
+        let cluster = Cluster::shared()?;
+        Some(Self { data: Data::Postgres(cluster, cluster.fresh()), world: World::default() })
+    }
+
+    /// Another database of the same kind, and another world.
+    pub(crate) fn another(&self) -> Self {
+        match &self.data {
+            Data::Memory(_) => Self::memory(),
+            Data::Sqlite(_) => Self::sqlite(),
+            Data::Postgres(cluster, _) => {
+                Self { data: Data::Postgres(cluster, cluster.fresh()), world: World::default() }
+            }
+        }
+    }
+
     /// The same database, where nothing has happened yet and all doors are shut.
     pub(crate) fn in_another_world(&self) -> Self {
         Self { world: World::default(), ..self.clone() }
@@ -57,7 +76,7 @@ impl Rig {
     /// The file, when it is one.
     pub(crate) fn file(&self) -> Option<std::path::PathBuf> {
         match &self.data {
-            Data::Memory(_) => None,
+            Data::Memory(_) | Data::Postgres(..) => None,
             Data::Sqlite(dir) => Some(dir.path().join("loom.db")),
         }
     }
@@ -67,6 +86,9 @@ impl Rig {
         let inner: Arc<dyn Store> = match &self.data {
             Data::Memory(memory) => Arc::new(memory.clone()),
             Data::Sqlite(dir) => Arc::new(Sqlite::open(dir.path().join("loom.db")).await.unwrap()),
+            Data::Postgres(cluster, schema) => {
+                Arc::new(Postgres::options().schema(schema).connect(cluster.url()).await.unwrap())
+            }
         };
         Tapped::new(inner, tap.clone())
     }
@@ -154,7 +176,7 @@ macro_rules! registry {
 }
 pub(crate) use registry;
 
-/// A case that holds on every store: `memory` and `sqlite` are its two tests.
+/// A case that holds on every store: `memory`, `sqlite` and `postgres` are its tests.
 macro_rules! on_both {
     ($($(#[doc = $doc:literal])* async fn $name:ident($rig:ident: Rig) $body:block)+) => {
         $(
@@ -172,6 +194,13 @@ macro_rules! on_both {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {
                     $crate::support::patiently(case(Rig::sqlite())).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    if let Some(rig) = Rig::postgres() {
+                        $crate::support::patiently(case(rig)).await;
+                    }
                 }
             }
         )+
