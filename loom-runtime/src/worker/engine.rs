@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     WorkerOptions,
     driver::{Driver, Nudge, Origin},
-    locals::{Lease, Local, Locals, Progress},
+    locals::{Lease, Local, Locals, Progress, Seats},
     parked::ParkedOnes,
     streams::Streams,
     wakes::Wakes,
@@ -32,6 +32,9 @@ use crate::{
 
 /// How long a shutdown may wait at most: for ever, to all intents.
 const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
+
+/// Executions that one claim takes at most.
+const AT_ONCE: usize = 256;
 
 /// A driver's place among the others; given up however the driver ends, by a panic too.
 struct Seat {
@@ -152,8 +155,14 @@ impl Engine {
         self.locals.is_draining()
     }
 
+    /// Whether another execution may run here, as far as one look can tell.
     pub(crate) fn has_room(&self) -> bool {
-        self.locals.len() < self.options.running && !self.is_draining()
+        self.seats(1).count > 0
+    }
+
+    /// Seats for so many more executions, or for as many as may run here.
+    pub(super) fn seats(&self, wanted: usize) -> Seats<'_> {
+        self.locals.reserve(wanted, self.options.running)
     }
 
     /// Something came for an execution: its driver here reads it, or the claim loop looks for it.
@@ -202,11 +211,17 @@ impl Engine {
         });
     }
 
+    /// Takes up what is due, as far as there is room; answers how many.
     pub(crate) async fn claim(
         self: &Arc<Self>,
-        limit: usize,
+        wanted: usize,
         execution: Option<ExecutionId>,
     ) -> Result<usize, StoreError> {
+        let seats = self.seats(wanted);
+        let limit = seats.count;
+        if limit == 0 {
+            return Ok(0);
+        }
         // After a sleep of the whole machine this worker's own executions look abandoned: it must not take them over
         // beside their drivers.
         if self.clock.now().as_micros() >= self.renewed_until.load(Ordering::Acquire) {
@@ -294,10 +309,8 @@ impl Engine {
                 served += 1;
             }
             parked.look(&self).await;
-            let room = self.options.running.saturating_sub(self.locals.len()).min(256);
-            let claimed = if room == 0 || self.is_draining() { Ok(0) } else { self.claim(room, None).await };
-            match claimed {
-                Ok(count) if count == room && room > 0 => continue,
+            match self.claim(AT_ONCE, None).await {
+                Ok(AT_ONCE) => continue,
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "nothing claimed"),
             }

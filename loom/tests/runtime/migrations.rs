@@ -272,6 +272,8 @@ on_both! {
             }
         }
         for (n, name) in names.iter().enumerate() {
+            // It may be found waiting for code at this moment: once.
+            old.until(&id(name), &[Status::Completed]).await.unwrap();
             assert_eq!(old.handle::<old::turns>(&id(name)).result().await.unwrap(), 7);
             let told = told(&old, &id(name)).await;
             assert!(count(&told, "EXECUTION_PARKED") <= 1, "{name}: {told:?}");
