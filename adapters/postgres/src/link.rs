@@ -35,7 +35,7 @@ impl Link {
         let settings = format!(
             "SET search_path = {schema}, pg_catalog; \
              SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'; \
-             SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s'; \
+             SET lock_timeout = '2s'; SET idle_in_transaction_session_timeout = '10s'; \
              SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
              SET client_min_messages = warning"
         );
