@@ -43,7 +43,7 @@ impl PostgresOptions {
     }
 
     /// How many connections read, claim and renew, at least 1; 3 unless told. Three more write, each while there
-    /// is something to write.
+    /// is something to write, and one of a worker listens for what others tell.
     #[must_use]
     pub fn readers(mut self, readers: u32) -> Self {
         self.readers = readers.max(1);
@@ -80,7 +80,7 @@ impl PostgresOptions {
         let started = Instant::now();
         loop {
             let error = match prepare(&link, &self.schema).await {
-                Ok(Found::Ready) => return Ok(Postgres::new(&link, self.readers)),
+                Ok(Found::Ready) => return Ok(Postgres::new(&link, &self.schema, self.readers)),
                 Ok(Found::Newer(found)) => {
                     return Err(ConnectError::NewerSchema { server, schema: self.schema, found });
                 }

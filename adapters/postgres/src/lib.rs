@@ -23,6 +23,9 @@
 //! [`Unavailable`](loom_runtime::ports::StoreError::Unavailable), and workers go on asking with the same batch.
 //! A connection whose client is gone gives its locks back after ten seconds.
 //!
+//! **Hints.** Workers poll; what another process posts or starts is told to them by NOTIFY, so that they look at
+//! once. One connection of a worker listens.
+//!
 //! **Poolers.** Connections are set up once (`SET search_path` and others) and use prepared statements: put a
 //! pooler in between in session mode only.
 //!
@@ -38,6 +41,7 @@ mod create;
 mod error;
 mod gate;
 mod head;
+mod hint;
 mod link;
 mod post;
 mod queue;

@@ -19,6 +19,7 @@ use crate::{
     branch, claim,
     create::{Creation, Creations},
     error,
+    hint::Hints,
     link::{Link, answered},
     post::{Incoming, Post},
     queue::Queue,
@@ -38,6 +39,7 @@ pub struct Postgres {
     creations: Queue<Creations>,
     incoming: Queue<Incoming>,
     pool: PgPool,
+    hints: Hints,
     link: Link,
 }
 
@@ -55,12 +57,14 @@ impl Postgres {
         PostgresOptions::default()
     }
 
-    pub(crate) fn new(link: &Link, readers: u32) -> Self {
+    pub(crate) fn new(link: &Link, schema: &str, readers: u32) -> Self {
+        let pool = link.pool(readers + 1);
         Self {
             appends: Queue::new(link),
             creations: Queue::new(link),
             incoming: Queue::new(link),
-            pool: link.pool(readers),
+            hints: Hints::new(schema, &pool),
+            pool,
             link: link.clone(),
         }
     }
@@ -70,7 +74,7 @@ impl Postgres {
         self.appends.close().await;
         self.creations.close().await;
         self.incoming.close().await;
-        self.pool.close().await;
+        tokio::join!(self.pool.close(), self.hints.close());
     }
 }
 
@@ -101,11 +105,20 @@ macro_rules! on_pool {
 #[async_trait]
 impl EventStore for Postgres {
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError> {
-        self.creations.ask(Creation::new(new)).await
+        let unowned = new.claim.is_none();
+        let created = self.creations.ask(Creation::new(new)).await?;
+        if unowned && matches!(created, Created::New { .. }) {
+            self.hints.tell();
+        }
+        Ok(created)
     }
 
     async fn append(&self, append: &Append) -> Result<(), StoreError> {
-        self.appends.ask(Transition::new(append)).await
+        self.appends.ask(Transition::new(append)).await?;
+        if !append.posts.is_empty() {
+            self.hints.tell();
+        }
+        Ok(())
     }
 
     async fn read(
@@ -165,7 +178,9 @@ impl LeaseStore for Postgres {
     }
 
     async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError> {
-        on_pool!(self, connection => claim::release(connection, execution, fence))
+        on_pool!(self, connection => claim::release(connection, execution, fence))?;
+        self.hints.tell();
+        Ok(())
     }
 
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
@@ -174,12 +189,20 @@ impl LeaseStore for Postgres {
         })?;
         Ok(row::readable(rows.iter().map(|row| row::id(row, 0))))
     }
+
+    async fn news(&self) {
+        self.hints.heard(&self.pool).await;
+    }
 }
 
 #[async_trait]
 impl Inbox for Postgres {
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
-        self.incoming.ask(Post::new(item)).await
+        let posted = self.incoming.ask(Post::new(item)).await?;
+        if matches!(posted, Posted::Accepted(_)) {
+            self.hints.tell();
+        }
+        Ok(posted)
     }
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {

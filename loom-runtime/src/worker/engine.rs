@@ -75,6 +75,8 @@ pub(crate) struct Engine {
     renewed_until: AtomicI64,
     pub(super) wakes: Wakes,
     poke: Notify,
+    /// Another process may have posted to what runs here.
+    mail: Notify,
     beating: AtomicBool,
     booted: AtomicBool,
     drivers: TaskTracker,
@@ -110,6 +112,7 @@ impl Engine {
             renewed_until: AtomicI64::new(i64::MIN),
             wakes: Wakes::default(),
             poke: Notify::new(),
+            mail: Notify::new(),
             beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
             drivers: TaskTracker::new(),
@@ -137,9 +140,10 @@ impl Engine {
             return;
         }
         self.renewed_until.store(self.lease_end().as_micros(), Ordering::Release);
-        let (heart, inboxes) = (self.clone(), self.clone());
+        let (heart, inboxes, news) = (self.clone(), self.clone(), self.clone());
         tokio::spawn(async move { heart.stop.clone().run_until_cancelled(heart.heartbeat()).await });
         tokio::spawn(async move { inboxes.stop.clone().run_until_cancelled(inboxes.inbox_loop()).await });
+        tokio::spawn(async move { news.stop.clone().run_until_cancelled(news.news_loop()).await });
     }
 
     /// A lease that begins now ends then.
@@ -320,10 +324,19 @@ impl Engine {
         }
     }
 
+    /// Both loops look sooner when another process says that there may be something.
+    async fn news_loop(self: Arc<Self>) {
+        loop {
+            self.store.news().await;
+            self.poke.notify_one();
+            self.mail.notify_one();
+        }
+    }
+
     /// What arrives in this process is told at once; only other processes' posts are looked for.
     async fn inbox_loop(self: Arc<Self>) {
         loop {
-            tokio::time::sleep(self.options.poll).await;
+            let _ = tokio::time::timeout(self.options.poll, self.mail.notified()).await;
             if self.locals.len() == 0 {
                 continue;
             }
