@@ -11,11 +11,11 @@ use sqlx::{
     AssertSqlSafe, PgPool,
     postgres::{PgListener, PgNotification},
 };
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, watch};
 
 /// Told at most so often: the commits of those who notify wait for each other, over all databases of a server. So
 /// none of the transactions that write does.
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Before a listener that was cut off tries again: until then there is the poll.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -26,41 +26,27 @@ pub(crate) struct Hints {
     channel: String,
     /// Who tells: a process needs no hint from itself.
     teller: String,
-    to_tell: Arc<Notify>,
+    to_tell: watch::Sender<()>,
     listener: Arc<Mutex<Option<PgListener>>>,
 }
 
 impl Hints {
-    /// Starts the task that tells. It ends with the pool.
+    /// Starts the task that tells. It ends with the pool, and when nobody is left to ask it.
     pub(crate) fn new(schema: &str, pool: &PgPool) -> Self {
         let teller = RandomState::new().build_hasher().finish().to_string();
-        let hints =
-            Self { channel: schema.into(), teller, to_tell: Arc::default(), listener: Arc::default() };
-        tokio::spawn(hints.clone().tell_for_good(pool.clone()));
-        hints
+        let to_tell = watch::Sender::new(());
+        // A schema's name needs no quotes, and this process has made the other. What is forgotten in a crash of the
+        // server has no listener either.
+        let sql = format!(
+            "BEGIN; SET LOCAL synchronous_commit = off; SELECT pg_notify('{schema}', '{teller}'); COMMIT"
+        );
+        tokio::spawn(tell_for_good(to_tell.subscribe(), sql, pool.clone()));
+        Self { channel: schema.into(), teller, to_tell, listener: Arc::default() }
     }
 
     /// Others may have something to do.
     pub(crate) fn tell(&self) {
-        self.to_tell.notify_one();
-    }
-
-    async fn tell_for_good(self, pool: PgPool) {
-        // A schema's name needs no quotes, and this process has made the other. What is forgotten in a crash of the
-        // server has no listener either.
-        let sql = format!(
-            "BEGIN; SET LOCAL synchronous_commit = off; SELECT pg_notify('{}', '{}'); COMMIT",
-            self.channel, self.teller
-        );
-        loop {
-            self.to_tell.notified().await;
-            match sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&pool).await {
-                Err(sqlx::Error::PoolClosed) => return,
-                Err(error) => tracing::debug!(%error, "not told"),
-                Ok(_) => {}
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
+        self.to_tell.send_replace(());
     }
 
     /// Waits until another process tells something; for ever, once the pool is closed.
@@ -98,5 +84,16 @@ impl Hints {
     /// Gives the listener's connection back; whoever listens has been told by the pool that it closes.
     pub(crate) async fn close(&self) {
         *self.listener.lock().await = None;
+    }
+}
+
+async fn tell_for_good(mut to_tell: watch::Receiver<()>, sql: String, pool: PgPool) {
+    while to_tell.changed().await.is_ok() {
+        match sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&pool).await {
+            Err(sqlx::Error::PoolClosed) => return,
+            Err(error) => tracing::debug!(%error, "not told"),
+            Ok(_) => {}
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
