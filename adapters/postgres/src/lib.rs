@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Tables live in a schema of their own (`loom` unless told), are made and migrated by whoever connects first,
-//! and may be beside your own tables. A role that may create that schema, or owns it, is all that is needed.
+//! and may be beside your own tables. A role that may create that schema, or owns it, is all that is needed, and a
+//! server of version 12 or later.
 //!
 //! **Transactions.** What is appended, created or posted while a commit runs goes into the next one, over all
 //! executions of this process; each gets its own verdict. Statements take many rows (`UNNEST`): an append of one
@@ -21,7 +22,8 @@
 //! was under way is asked again for [`patience`](PostgresOptions::patience): a commit whose acknowledgement was
 //! lost is recognised by its batch id. After that callers get
 //! [`Unavailable`](loom_runtime::ports::StoreError::Unavailable), and workers go on asking with the same batch.
-//! A connection whose client is gone gives its locks back after ten seconds.
+//! A connection whose client is gone gives its locks back after ten seconds. What a server has acknowledged and lost all
+//! the same (a fail-over to a standby that lagged) happens again: let it replicate synchronously.
 //!
 //! **Hints.** Workers poll; what another process posts or starts is told to them by NOTIFY, so that they look at
 //! once. One connection of a worker listens.
