@@ -15,12 +15,13 @@ const MIGRATIONS: [&str; 1] = [TABLES];
 /// execution, NULL when it waits for somebody; one index over it answers every claim.
 ///
 /// Whatever comes from outside is BYTEA, byte for byte as given (TEXT takes no NUL, JSONB neither order nor
-/// spelling), and where it has to be unique its digest is: an index entry holds 2.7 kB at most. Names are
+/// spelling; measured, bytes are written about as fast, read three times as fast and take a tenth less room: `payloads` of
+/// the benches), and where it has to be unique its digest is: an index entry holds 2.7 kB at most. Names are
 /// compared by their bytes.
 ///
 /// `executions` keeps no log data, and what appends change comes after what they do not: so the row stays narrow,
-/// and the record of its change in the server's own log is short. Only `due_at` and `worker` are indexed of what
-/// changes, and neither by an ordinary append: then the new version of the row stays on its page, which has room.
+/// and the record of its change in the server's own log is short. Only `due_at`, `worker` and `status` are indexed
+/// of what changes, and an ordinary append changes none of them: then the new version of the row stays on its page, which has room.
 /// A row with the status `awaited` is none yet: it holds the place of an id that items have come for early.
 ///
 /// `inbox` is the newest item that was ever posted, `seen` the newest that the last owner had read when it closed.
