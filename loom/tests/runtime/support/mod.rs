@@ -73,11 +73,12 @@ impl Rig {
         Self { world: World::default(), ..self.clone() }
     }
 
-    /// The file, when it is one.
-    pub(crate) fn file(&self) -> Option<std::path::PathBuf> {
+    /// The kind of store, in a word: what the cases of one process tell each other apart by.
+    pub(crate) fn name(&self) -> &'static str {
         match &self.data {
-            Data::Memory(_) | Data::Postgres(..) => None,
-            Data::Sqlite(dir) => Some(dir.path().join("loom.db")),
+            Data::Memory(_) => "memory",
+            Data::Sqlite(_) => "sqlite",
+            Data::Postgres(..) => "postgres",
         }
     }
 
