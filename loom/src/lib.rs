@@ -47,5 +47,12 @@ pub mod sqlite {
     pub use ::sqlite::*;
 }
 
+/// The store of a fleet: one Postgres database, workers on any number of machines.
+#[cfg(feature = "postgres")]
+pub mod postgres {
+    #[doc(inline)]
+    pub use ::postgres::*;
+}
+
 mod link;
 pub mod prelude;

@@ -50,6 +50,12 @@ pub trait LeaseStore: Send + Sync {
 
     /// The executions leased to `worker` that have unconsumed inbox items.
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError>;
+
+    /// Waits until another process has made something due, or posted something. Only a hint, so that it is found before
+    /// the next poll: it may come late, for nothing, or never, which is all that a store without a way to tell can do.
+    async fn news(&self) {
+        std::future::pending().await
+    }
 }
 
 /// Who claims what.

@@ -376,6 +376,10 @@ impl LeaseStore for Tapped {
         self.tap.pass().await?;
         self.inner.inbox_waiting(worker).await
     }
+
+    async fn news(&self) {
+        self.inner.news().await;
+    }
 }
 
 #[async_trait]
