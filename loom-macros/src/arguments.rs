@@ -172,20 +172,51 @@ impl FromMeta for EffectClasses {
 }
 
 impl EffectClasses {
-    /// Reports names that break the grammar.
+    /// Reports names that break the grammar, and those that are there already.
     pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
         for class in &self.0 {
-            check_name(class, "effect class", diagnostics);
+            if class.value() == "*" {
+                diagnostics.report(
+                    codes::NAME,
+                    class,
+                    "`*` is no effect class: nobody could tell from it what is reached",
+                    "name what is reached: `effects(\"http\", \"payments.write\")`",
+                );
+            } else {
+                check_name(class, "effect class", diagnostics);
+            }
+        }
+        self.check_once(diagnostics);
+    }
+
+    fn check_once(&self, diagnostics: &mut Diagnostics) {
+        for (position, class) in self.0.iter().enumerate() {
+            if self.0[..position].contains(class) {
+                diagnostics.report(
+                    codes::LISTED_TWICE,
+                    class,
+                    format_args!("the class `{}` is in the list already", class.value()),
+                    "remove one of the two",
+                );
+            }
         }
     }
 
     /// The same for a ceiling, where `payments.*` stands for all classes that start with `payments.`.
     pub(crate) fn check_ceiling(&self, diagnostics: &mut Diagnostics) {
         for class in &self.0 {
-            if !class.value().strip_suffix(".*").is_some_and(names::is_valid) {
+            if class.value() == "*" {
+                diagnostics.report(
+                    codes::NAME,
+                    class,
+                    "`*` is no ceiling: it would allow everything",
+                    "leave out `effects(..)` to have no ceiling, or name what is allowed: `effects(\"http\", \"payments.*\")`",
+                );
+            } else if !class.value().strip_suffix(".*").is_some_and(names::is_valid) {
                 check_name(class, "effect class", diagnostics);
             }
         }
+        self.check_once(diagnostics);
     }
 }
 

@@ -52,9 +52,9 @@ codes! {
     SPAWNING            = "L0213", "A flow spawns nothing.";
     SLEEPING            = "L0214", "A flow sleeps through `ctx`.";
     OUTSIDE_WORLD       = "L0215", "A flow touches the outside world through steps only.";
-    GATE                = "L0216", "A gate or message has a literal name and a written type.";
+    GATE                = "L0216", "A gate or message has a literal name and a written type; a topic has one.";
     RUN_WITHOUT_ID      = "L0217", "`ctx.run` takes a step call, or has an id.";
-    STEP_AWAITED        = "L0218", "A step call is handed to `ctx.run`, not awaited.";
+    STEP_AWAITED        = "L0218", "A step call is handed to `ctx.run`: not awaited, asked with `?` or dropped.";
     ID_TWICE            = "L0219", "Two durable calls need different ids.";
     ID_MISPLACED        = "L0220", "An id is given once, to a call that has one.";
     NAME_NOT_LITERAL    = "L0221", "A part, decision or change has a literal name.";

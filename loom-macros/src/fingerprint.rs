@@ -17,6 +17,17 @@ pub(crate) fn of(attrs: &[Attribute], sig: &Signature, body: &TokenStream) -> u6
     hash.0
 }
 
+/// The same of a function that is more than its code: an agent works by its instructions, its model and its tools as much
+/// as by its body. With nothing more, it is that of the function.
+///
+/// What only judges an execution from outside (ceilings, policies, schedules), and what a log tells by itself (names,
+/// versions), is no part of it: no run goes on another way when that changes.
+pub(crate) fn with(fingerprint: u64, more: &TokenStream) -> u64 {
+    let mut hash = Fnv(fingerprint);
+    hash.tokens(more.clone());
+    hash.0
+}
+
 /// The fingerprint of other code, where formatting that moves no token does not count.
 pub(crate) fn of_tokens(tokens: &TokenStream) -> u64 {
     let mut hash = Fnv::new();

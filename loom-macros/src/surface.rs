@@ -16,8 +16,6 @@ pub(crate) struct Surface<'m> {
     pub(crate) inputs: Vec<&'m Param>,
     /// The type of the inert call.
     pub(crate) call: TokenStream,
-    /// Why the call must be used.
-    pub(crate) must_use: &'static str,
 }
 
 impl Surface<'_> {
@@ -41,7 +39,7 @@ impl Surface<'_> {
     }
 
     fn with_body(&self, body: &TokenStream) -> TokenStream {
-        let Self { item, inputs, call, must_use } = self;
+        let Self { item, inputs, call } = self;
         let (name, vis) = (&item.sig.ident, &item.vis);
         let (cfgs, docs, attrs) =
             (item.cfgs().collect::<Vec<_>>(), item.docs().collect::<Vec<_>>(), item.caller_attrs());
@@ -50,7 +48,6 @@ impl Surface<'_> {
         quote_spanned! {Span::mixed_site()=>
             #(#cfgs)* #(#docs)* #(#attrs)*
             #[allow(dead_code)]
-            #[must_use = #must_use]
             #vis fn #name(#(#params),*) -> #call { #body }
 
             #(#cfgs)* #(#docs)*

@@ -107,10 +107,7 @@ impl Upcasts {
             diagnostics.report(
                 codes::UPCAST,
                 of,
-                format_args!(
-                    "nothing reads the {written} that version {last} of this {} has written",
-                    noun(written)
-                ),
+                format_args!("nothing reads the {written} that version {last} of `{of}` has written"),
                 format_args!("add `upcast({last} => from_v{last})`, a function from the old data to the new"),
             );
         }
@@ -164,9 +161,4 @@ impl Upcasts {
             }
         })
     }
-}
-
-/// Whose version it is.
-fn noun(written: &str) -> &'static str {
-    if written == "events" { "type" } else { "flow" }
 }

@@ -12,8 +12,17 @@ use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall};
             more is a `#[step]`"
 )]
 pub trait GivesStep<Args>: Copy {
-    /// The classes of the step.
-    const EFFECTS: &'static [&'static str];
+    /// The step.
+    const STEP: CalledStep;
+}
+
+/// A step, as the flow that calls it knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct CalledStep {
+    /// Its name, whatever the function that gives its call is called.
+    pub name: &'static str,
+    /// Its effect classes.
+    pub effects: &'static [&'static str],
 }
 
 /// A function that gives a call of a part.
@@ -57,9 +66,9 @@ impl<P: Part> Called<P> {
     }
 }
 
-/// The classes of the step that a function calls.
-pub const fn effects_of<Args, F: GivesStep<Args>>(_: F) -> &'static [&'static str] {
-    F::EFFECTS
+/// The step that a function calls.
+pub const fn step_of<Args, F: GivesStep<Args>>(_: F) -> CalledStep {
+    F::STEP
 }
 
 /// The part that a function calls.
@@ -74,7 +83,7 @@ macro_rules! of_functions {
             F: Fn($($arg),*) -> StepCall<S> + Copy,
             S: Step,
         {
-            const EFFECTS: &'static [&'static str] = S::EFFECTS;
+            const STEP: CalledStep = CalledStep { name: S::DESCRIPTOR.name, effects: S::EFFECTS };
         }
 
         impl<F, S, $($arg),*> GivesFlow<($($arg,)*)> for F

@@ -2,6 +2,8 @@
 //! call of a flow with a ceiling into a constant, and going over it stops the evaluation.
 //! Not the run-time floor: nothing here runs in a program.
 
+use crate::callee::CalledStep;
+
 /// A flow, part or agent that declares a ceiling.
 #[derive(Clone, Copy, Debug)]
 pub struct Ceiling {
@@ -16,23 +18,28 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// Holds a step's classes against the ceiling. `step` is the path as it was written.
+    /// Holds a step's classes against the ceiling. `path` is that of the function as it was written, whose name may not be
+    /// the step's.
     #[track_caller]
-    pub const fn holds_step(&self, step: &str, classes: &[&str]) {
-        self.holds("step", step, classes);
+    pub const fn holds_step(&self, path: &str, step: CalledStep) {
+        let (name, called_as) = match ends_in(path.as_bytes(), step.name.as_bytes()) {
+            true => (path, None),
+            false => (step.name, Some(path)),
+        };
+        self.holds("step", name, called_as, step.effects);
     }
 
     /// Holds the classes of an agent's tool against the ceiling.
     #[track_caller]
     pub const fn holds_tool(&self, tool: &str, classes: &[&str]) {
-        self.holds("tool", tool, classes);
+        self.holds("tool", tool, None, classes);
     }
 
     /// Holds a part's own ceiling against this one; a part without one could reach anything.
     #[track_caller]
     pub const fn holds_part(&self, part: &str, ceiling: Option<&[&str]>) {
         match ceiling {
-            Some(classes) => self.holds("part", part, classes),
+            Some(classes) => self.holds("part", part, None, classes),
             None => self.undeclared("part", part, "`#[flow(part, effects("),
         }
     }
@@ -41,7 +48,7 @@ impl Ceiling {
     #[track_caller]
     pub const fn holds_flow(&self, flow: &str, ceiling: Option<&[&str]>) {
         match ceiling {
-            Some(classes) => self.holds("child flow", flow, classes),
+            Some(classes) => self.holds("child flow", flow, None, classes),
             None => self.undeclared("child flow", flow, "`#[flow(effects("),
         }
     }
@@ -67,25 +74,25 @@ impl Ceiling {
     }
 
     #[track_caller]
-    const fn holds(&self, noun: &str, callee: &str, classes: &[&str]) {
+    const fn holds(&self, noun: &str, callee: &str, called_as: Option<&str>, classes: &[&str]) {
         let mut i = 0;
         while i < classes.len() {
             if !allows(self.classes, classes[i]) {
-                self.over(noun, callee, classes[i]);
+                self.over(noun, callee, called_as, classes[i]);
             }
             i += 1;
         }
     }
 
     #[track_caller]
-    const fn over(&self, noun: &str, callee: &str, class: &str) -> ! {
-        let text = self
-            .opening()
-            .and("the ")
-            .and(noun)
-            .and(" `")
-            .and(callee)
-            .and("` has the effect class `")
+    const fn over(&self, noun: &str, callee: &str, called_as: Option<&str>, class: &str) -> ! {
+        let text = self.opening().and("the ").and(noun).and(" `").and(callee);
+        let text = match called_as {
+            Some(path) => text.and("`, called as `").and(path).and("`,"),
+            None => text.and("`"),
+        };
+        let text = text
+            .and(" has the effect class `")
             .and(class)
             .and("`, which the ")
             .and(self.noun)
@@ -106,6 +113,22 @@ impl Ceiling {
     const fn opening(&self) -> Text {
         Text { bytes: [0; LONGEST], len: 0 }.and("[").and(self.code).and("] ")
     }
+}
+
+/// Whether the last segment of a path is this name.
+const fn ends_in(path: &[u8], name: &[u8]) -> bool {
+    if path.len() < name.len() {
+        return false;
+    }
+    let (before, last) = path.split_at(path.len() - name.len());
+    let mut i = 0;
+    while i < name.len() {
+        if last[i] != name[i] {
+            return false;
+        }
+        i += 1;
+    }
+    matches!(before, [] | [.., b':' | b'#'])
 }
 
 /// Whether one of the allowed classes covers `class`, which may be a prefix itself.
@@ -216,10 +239,16 @@ mod tests {
     #[test]
     fn a_message_names_flow_callee_and_class() {
         assert_eq!(
-            said(|| CEILING.holds_step("shop::mail", &["http", "smtp"])),
+            said(|| CEILING.holds_step("shop::mail", CalledStep { name: "mail", effects: &["http", "smtp"] })),
             "[L0] the step `shop::mail` has the effect class `smtp`, which the flow `checkout` does not allow\n\
              help: it allows \"http\", \"payments.*\": add \"smtp\" to its `effects(..)`, or leave this call to a \
              flow that may"
+        );
+        let helper =
+            said(|| CEILING.holds_step("shop::send", CalledStep { name: "mail", effects: &["smtp"] }));
+        assert!(
+            helper.starts_with("[L0] the step `mail`, called as `shop::send`, has the effect class"),
+            "{helper}"
         );
         assert_eq!(
             said(|| CEILING.holds_part("pay", None)),
@@ -230,7 +259,7 @@ mod tests {
 
     #[test]
     fn within_the_ceiling_nothing_is_said() {
-        const { CEILING.holds_step("pay", &["payments.write", "http"]) };
+        const { CEILING.holds_step("pay", CalledStep { name: "pay", effects: &["payments.write", "http"] }) };
         const { CEILING.holds_part("pay", Some(&["payments.card.*"])) };
     }
 }

@@ -17,9 +17,12 @@ pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
         shape.extend(shape_of(part.graph, &mut steps));
     }
     let gates = flow.all_gates().into_iter().map(|gate| gate.schema);
+    let messages =
+        flow.all_messages().into_iter().flat_map(|message| [message.schema].into_iter().chain(message.reply));
     let steps = steps.iter().filter_map(|name| registry.step(name));
     let of_steps = steps.flat_map(|step| [step.input, step.output, step.error]);
-    let schemas = [flow.input, flow.output, flow.error].into_iter().chain(gates).chain(of_steps);
+    let schemas =
+        [flow.input, flow.output, flow.error].into_iter().chain(gates).chain(messages).chain(of_steps);
     shape.extend(schemas.map(|schema| schema().as_value().to_string()));
     Fingerprints { body: short(&bodies), structure: short(format!("{shape:?}").as_bytes()) }
 }

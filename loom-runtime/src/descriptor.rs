@@ -113,6 +113,8 @@ pub struct FlowDescriptor {
     pub versions: InputVersions,
     /// The gates in its body.
     pub gates: &'static [GateDescriptor],
+    /// The messages that its body waits for.
+    pub messages: &'static [MessageDescriptor],
     /// The effect classes that it may reach; `None` when it declares no ceiling.
     pub effects: Option<&'static [&'static str]>,
     /// The policies that it is held to.
@@ -164,6 +166,27 @@ impl FlowDescriptor {
         }
         gates
     }
+
+    /// The messages that it and its parts wait for, each topic once, in the order in which they are found: all that may
+    /// be sent to its executions. [`Registry::check`](crate::Registry::check) has seen that waits for one topic agree.
+    pub fn all_messages(&self) -> Vec<&'static MessageDescriptor> {
+        let mut messages: Vec<&MessageDescriptor> = Vec::new();
+        for (message, _) in self.all_waits() {
+            if messages.iter().all(|known| known.name != message.name) {
+                messages.push(message);
+            }
+        }
+        messages
+    }
+
+    /// Every wait for a message of it and its parts, and in which file.
+    pub(crate) fn all_waits(&self) -> impl Iterator<Item = (&'static MessageDescriptor, &'static str)> {
+        let within = |messages: &'static [MessageDescriptor], file| {
+            messages.iter().map(move |message| (message, file))
+        };
+        let of_parts = self.all_parts().into_iter().flat_map(move |p| within(p.messages, p.location.file));
+        within(self.messages, self.location.file).chain(of_parts)
+    }
 }
 
 /// A part of flows: a helper with a prefix of its own.
@@ -175,6 +198,8 @@ pub struct PartDescriptor {
     pub location: Location,
     /// The gates in its body.
     pub gates: &'static [GateDescriptor],
+    /// The messages that its body waits for.
+    pub messages: &'static [MessageDescriptor],
     /// The effect classes that it may reach; `None` when it declares no ceiling.
     pub effects: Option<&'static [&'static str]>,
     /// Its shape.
@@ -209,6 +234,19 @@ pub struct GateDescriptor {
     pub name: &'static str,
     /// Of an answer.
     pub schema: SchemaFn,
+    /// The line, in the file of its flow or part.
+    pub line: u32,
+}
+
+/// A wait for a message in the body of a flow or part: `ctx.receive::<T>("topic")`.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageDescriptor {
+    /// The topic.
+    pub name: &'static str,
+    /// Of a message.
+    pub schema: SchemaFn,
+    /// Of the reply, where `.update::<R>()` is chained to the wait and the sender may ask for one.
+    pub reply: Option<SchemaFn>,
     /// The line, in the file of its flow or part.
     pub line: u32,
 }
@@ -336,6 +374,10 @@ pub enum Node {
     },
     /// The arms run side by side.
     Parallel {
+        /// What an error in one of them means to the others, where `ctx.parallel` or `ctx.scope` say it.
+        policy: Option<ParallelPolicy>,
+        /// How many run at once at most, as written.
+        limit: Option<&'static str>,
         /// The line.
         line: u32,
         /// The column.
@@ -445,6 +487,31 @@ pub enum LoopBound {
     Unknown,
     /// Nothing ends it but a cancellation or a panic.
     Endless,
+}
+
+/// What an error in one branch of a `ctx.parallel(..)` or `ctx.scope()` means to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParallelPolicy {
+    /// `.all()`: nothing, each has its own result.
+    All,
+    /// `.fail_fast()`: the first ends them.
+    FailFast,
+    /// `.drain()`: all come to their end, and then fail together.
+    Drain,
+    /// `.detach()`: nobody waits for them, and the flow goes on.
+    Detach,
+}
+
+impl ParallelPolicy {
+    /// The method that says it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::FailFast => "fail_fast",
+            Self::Drain => "drain",
+            Self::Detach => "detach",
+        }
+    }
 }
 
 /// An arm of a branch, or one of several that run side by side.

@@ -29,6 +29,24 @@ pub trait Failure: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     }
 }
 
+/// What the variant for the engine holds: an [`EffectError`], and nothing else.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "[L0304] the engine's variant holds an `EffectError`, and `{Self}` is none",
+    label = "not what the engine reports",
+    note = "help: write `#[failure(engine)] Engine(EffectError),`"
+)]
+pub trait EngineField {
+    /// The field for this error.
+    fn of(error: EffectError) -> Self;
+}
+
+impl EngineField for EffectError {
+    fn of(error: EffectError) -> Self {
+        error
+    }
+}
+
 /// The ready-made dynamic error: a message with its causes, and what the engine reported.
 ///
 /// Every `std::error::Error` turns into it with `?`. It is not one itself: then it could not take them all.

@@ -54,7 +54,7 @@ pub trait Part: 'static {
 }
 
 /// A call of a flow that has not been started: inert data. `app.start` starts it.
-#[must_use = "a flow call does nothing until `app.start` starts it"]
+#[must_use = "a flow call does nothing by itself: write `app.start(flow(x)).await?`, or in a flow `ctx.call(flow(x)).await?`"]
 pub struct FlowCall<F: Flow> {
     pub(crate) input: F::Input,
     flow: PhantomData<fn() -> F>,
@@ -68,7 +68,7 @@ impl<F: Flow> FlowCall<F> {
 }
 
 /// A call of the part `P`, which gives a `T`, that has not been made: inert. `ctx.part` makes it.
-#[must_use = "a part call does nothing until `ctx.part` makes it"]
+#[must_use = "a part call does nothing by itself: write `ctx.part(\"name\", part(x)).await`"]
 pub struct PartCall<T, P> {
     pub(crate) body: PartBody<T>,
     part: PhantomData<fn() -> P>,

@@ -53,6 +53,9 @@ pub(crate) struct Settled {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct VerdictItem {
+    /// The run that is judged, by the sequence of its first event; builds before this one did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) run: Option<u64>,
     pub(crate) frame: FrameId,
     pub(crate) attempt: u32,
     pub(crate) by: String,
@@ -123,13 +126,14 @@ impl Item {
             }
             "watch" => Input::Watch { by: serde_json::from_str(&item.payload).ok()?, item: id },
             "verdict" => {
-                let VerdictItem { frame, by, done, again, .. } = serde_json::from_str(&item.payload).ok()?;
+                let VerdictItem { run, frame, by, done, again, .. } =
+                    serde_json::from_str(&item.payload).ok()?;
                 let verdict = match (done, again) {
                     (Some(result), _) => Verdict::Done(result),
                     (None, true) => Verdict::Again,
                     (None, false) => Verdict::GiveUp,
                 };
-                Input::Verdict { frame, verdict, by, item: id }
+                Input::Verdict { run, frame, verdict, by, item: id }
             }
             "retry" => Input::Noted { item: id },
             _ => return None,

@@ -22,6 +22,7 @@ mod failure;
 mod flow;
 mod flow_input;
 mod inbox_item;
+mod inert;
 mod limits;
 mod memory;
 mod policy;
@@ -43,7 +44,7 @@ pub use agent::{Agent, AgentDescriptor, Budget};
 pub use app::{
     AnswerError, App, AppBuilder, Asked, BranchError, BuildError, ChildPolicy, ControlError, Events,
     ExecutionError, Fork, ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError,
-    SendMessage, Simulate, Simulation, Start, StartDynamic, StartError, StepStream, UpdateError,
+    SendMessage, SentUpdate, Simulate, Simulation, Start, StartDynamic, StartError, StepStream, UpdateError,
 };
 pub use budget::{Ask, Asker, Grant, Negotiate};
 pub use chunk::{Chunk, Streamed};
@@ -53,16 +54,16 @@ pub use context::{
     Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, Node, PartDescriptor,
-    PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
+    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, MessageDescriptor, Node,
+    ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};
 pub use kernel::{
-    self, Cancelled, Delivery, EffectError, ExecutionId, FrameId, OnClose, RetryClass, RetryPolicy, Status,
-    Timestamp,
+    self, Cancelled, Delivery, EffectError, ExecutionId, FrameId, OnClose, Payload, RetryClass, RetryPolicy,
+    Status, Timestamp,
 };
 pub use limits::Limits;
 pub use memory::Memory;

@@ -36,8 +36,8 @@ struct Tables {
     /// Early items, of executions that do not exist.
     early: BTreeMap<ExecutionId, Vec<Posting>>,
     branches: BTreeMap<String, BranchRow>,
-    /// By how many events each holds; `None` for one that is marked bad.
-    snapshots: BTreeMap<ExecutionId, BTreeMap<u64, Option<String>>>,
+    /// By what each is of and how many events it holds; `None` for one that is marked bad.
+    snapshots: BTreeMap<(ExecutionId, String), BTreeMap<u64, Option<String>>>,
     /// The newest inbox position given out.
     inbox: InboxId,
 }
@@ -218,6 +218,16 @@ impl Inbox for Memory {
         let waits = |posting: &&Posting| !posting.consumed && posting.item.id > after;
         Ok(postings.iter().filter(waits).map(|posting| posting.item.clone()).collect())
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        let early = &mut self.tables().early;
+        let old = early.values().flatten().filter(|posting| posting.item.at < before).count();
+        if !rehearsal {
+            early.values_mut().for_each(|items| items.retain(|posting| posting.item.at >= before));
+            early.retain(|_, items| !items.is_empty());
+        }
+        Ok(old as u64)
+    }
 }
 
 #[async_trait]
@@ -258,7 +268,7 @@ impl SnapshotStore for Memory {
     async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
         let mut tables = self.tables();
         tables.of(&snapshot.execution)?;
-        let kept = tables.snapshots.entry(snapshot.execution.clone()).or_default();
+        let kept = tables.snapshots.entry((snapshot.execution.clone(), snapshot.of.clone())).or_default();
         let body = kept.entry(snapshot.sequence).or_insert_with(|| Some(String::new()));
         if let Some(body) = body {
             body.clone_from(&snapshot.body);
@@ -269,30 +279,46 @@ impl SnapshotStore for Memory {
     async fn newest_snapshot(
         &self,
         execution: &ExecutionId,
+        of: &str,
         at_most: u64,
     ) -> Result<Option<Snapshot>, StoreError> {
         let tables = self.tables();
-        let kept = tables.snapshots.get(execution).into_iter().flat_map(|kept| kept.range(..=at_most).rev());
+        let kept = tables
+            .snapshots
+            .get(&(execution.clone(), of.to_owned()))
+            .into_iter()
+            .flat_map(|kept| kept.range(..=at_most).rev());
         Ok(kept.filter_map(|(sequence, body)| Some((sequence, body.as_ref()?))).next().map(
             |(sequence, body)| Snapshot {
                 execution: execution.clone(),
+                of: of.to_owned(),
                 sequence: *sequence,
                 body: body.clone(),
             },
         ))
     }
 
-    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        let mut tables = self.tables();
-        if let Some(body) = tables.snapshots.get_mut(execution).and_then(|kept| kept.get_mut(&sequence)) {
+    async fn mark_snapshot_bad(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        sequence: u64,
+    ) -> Result<(), StoreError> {
+        let (mut tables, which) = (self.tables(), (execution.clone(), of.to_owned()));
+        if let Some(body) = tables.snapshots.get_mut(&which).and_then(|kept| kept.get_mut(&sequence)) {
             *body = None;
         }
         Ok(())
     }
 
-    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        let mut tables = self.tables();
-        let Some(kept) = tables.snapshots.get_mut(execution) else { return Ok(()) };
+    async fn prune_snapshots(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        keep: usize,
+    ) -> Result<(), StoreError> {
+        let (mut tables, which) = (self.tables(), (execution.clone(), of.to_owned()));
+        let Some(kept) = tables.snapshots.get_mut(&which) else { return Ok(()) };
         let good = kept.iter().rev().filter(|(_, body)| body.is_some()).map(|(sequence, _)| *sequence);
         let old: Vec<u64> = good.skip(keep).collect();
         old.iter().for_each(|sequence| drop(kept.remove(sequence)));

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use linkme::distributed_slice;
 
 use crate::{
-    Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, NamedPolicy,
-    PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service, Skill, SkillDescriptor, Step,
-    StepDescriptor, Tool, ToolDescriptor,
+    Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, MessageDescriptor,
+    NamedPolicy, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service, Skill,
+    SkillDescriptor, Step, StepDescriptor, Tool, ToolDescriptor,
 };
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.
@@ -106,6 +106,24 @@ pub enum RegistryError {
         location: String,
         /// What is wrong.
         reason: String,
+    },
+    /// Two waits of a flow or of its parts for one topic are for different types. Where the source shows it, the macro
+    /// refuses it.
+    #[error(
+        "flow `{flow}` waits on `{topic}` for {what} of two types: at {first} and at {second}; whoever sends one knows \
+         one type a topic: take the same in both, an enum say, or another topic"
+    )]
+    Topic {
+        /// The flow.
+        flow: &'static str,
+        /// The topic.
+        topic: &'static str,
+        /// `messages` or `replies`.
+        what: &'static str,
+        /// The place of one wait.
+        first: String,
+        /// That of the other.
+        second: String,
     },
     /// Something refers to what is not registered.
     #[error(
@@ -247,6 +265,11 @@ impl Registry {
         self.flows.get(name).or_else(|| self.services.get(name))
     }
 
+    /// The version of a flow's input as this program writes it; of one that is not registered, the first.
+    pub(crate) fn input_version(&self, flow: &str) -> u32 {
+        self.flow(flow).map_or(1, |flow| flow.versions.current)
+    }
+
     /// The step with this name.
     pub fn step(&self, name: &str) -> Option<&'static StepDescriptor> {
         self.steps.get(name)
@@ -344,6 +367,7 @@ impl Registry {
         }
         for flow in self.flows() {
             wrong.extend(self.policies.missing(flow.policies, flow));
+            wrong.extend(topics(flow));
         }
         for agent in self.agents() {
             wrong.extend(self.tools.missing(agent.tools, agent));
@@ -351,6 +375,32 @@ impl Registry {
         }
         wrong
     }
+}
+
+/// The waits that say something else of their topic than the first one does.
+fn topics(flow: &FlowDescriptor) -> Vec<RegistryError> {
+    let mut first: BTreeMap<&str, (&MessageDescriptor, &str)> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (wait, file) in flow.all_waits() {
+        let (known, place) = *first.entry(wait.name).or_insert((wait, file));
+        let what = if std::ptr::eq(known, wait) {
+            continue;
+        } else if (known.schema)() != (wait.schema)() {
+            "messages"
+        } else if known.reply.map(|schema| schema()) != wait.reply.map(|schema| schema()) {
+            "replies"
+        } else {
+            continue;
+        };
+        wrong.push(RegistryError::Topic {
+            flow: flow.name,
+            topic: wait.name,
+            what,
+            first: format!("{place}:{}", known.line),
+            second: format!("{file}:{}", wait.line),
+        });
+    }
+    wrong
 }
 
 /// What the tables need to know of a descriptor.

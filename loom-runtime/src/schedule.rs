@@ -1,7 +1,7 @@
 //! When a flow is to be started by itself, and what happens when that cannot be kept.
 //! A description: the schedules of the coordination room act on it, and this crate has no calendar.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +71,33 @@ pub enum CatchUp {
     },
     /// None is.
     Skip,
+}
+
+impl fmt::Display for Overlap {
+    /// As `#[flow(overlap = "…")]` has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Skip => "skip",
+            Self::Allow => "allow",
+            Self::Queue => "queue",
+            Self::Cancel => "cancel",
+        })
+    }
+}
+
+impl fmt::Display for CatchUp {
+    /// As `#[flow(catch_up = "…")]` has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (which, within) = match self {
+            Self::Latest { within } => ("latest", within),
+            Self::All { within } => ("all", within),
+            Self::Skip => return f.write_str("skip"),
+        };
+        let millis = within.as_millis();
+        let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+        let (length, unit) = units.into_iter().find(|(length, _)| millis % length == 0).unwrap_or((1, "ms"));
+        write!(f, "{which} within {}{unit}", millis / length)
+    }
 }
 
 impl Default for CatchUp {

@@ -77,7 +77,7 @@ impl<T, E> StepResult for Result<T, E> {
 
 /// A call of a step that has not been run: inert data, and no future. `ctx.run(step(..)).await` runs it durably,
 /// `step(..).call(&resources).await` without durability, for unit tests.
-#[must_use = "a step call does nothing until `ctx.run` runs it"]
+#[must_use = "a step call does nothing by itself: in a flow, write `ctx.run(step(x)).await?`"]
 pub struct StepCall<S: Step> {
     pub(crate) input: S::Input,
     step: PhantomData<fn() -> S>,

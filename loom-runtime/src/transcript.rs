@@ -38,12 +38,14 @@ pub struct Passage {
     pub text: String,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// Whether something is missing: the reader came late, or was slow.
+    /// Whether something is missing, or may be: the reader came late, or was slow.
     pub has_gap: bool,
     /// Whether the frame has ended.
     pub ended: bool,
     /// The index of the next chunk.
     next: u64,
+    /// Whether the reader has lost something since the last chunk, of this frame or another.
+    unsure: bool,
 }
 
 impl Default for Transcript {
@@ -76,10 +78,13 @@ impl Transcript {
             Streamed::Ended { frame, .. } => {
                 if let Some(passage) = self.passages.get_mut(frame) {
                     passage.ended = true;
+                    passage.has_gap |= passage.unsure;
                 }
             }
-            // The next index shows which frames have lost something.
-            Streamed::Lagged { .. } => {}
+            // The next index shows which frames have lost something; where none comes, it may have been the end.
+            Streamed::Lagged { .. } => {
+                self.passages.values_mut().filter(|known| !known.ended).for_each(|known| known.unsure = true);
+            }
         }
     }
 
@@ -93,6 +98,7 @@ impl Transcript {
             return;
         }
         passage.has_gap |= chunk.index > passage.next;
+        passage.unsure = false;
         passage.next = chunk.index + 1;
         passage.text.push_str(&(self.text_of)(&chunk.data));
     }

@@ -102,8 +102,21 @@ mod desk {
         Ok(question)
     }
 
+    /// Hears of prices, and gives some.
+    #[flow]
+    pub(crate) async fn prices(ctx: Ctx) -> loom::Result<u32> {
+        let quote = ctx.receive::<Asked>("quote").update::<u32>().await;
+        quote.accept(&1);
+        Ok(ctx.receive::<u32>("price").await)
+    }
+
     /// Tidies the desk.
-    #[flow(schedule = "0 18 * * MON-FRI", time_zone = "Europe/Zurich")]
+    #[flow(
+        schedule = "0 18 * * MON-FRI",
+        time_zone = "Europe/Zurich",
+        overlap = "queue",
+        catch_up = "all within 6h"
+    )]
     pub(crate) async fn tidy(ctx: Ctx) -> loom::Result<()> {
         let _ = ctx.now();
         Ok(())
@@ -145,6 +158,7 @@ fn registry() -> Registry {
         Entry::skill::<desk::Refunds>(),
         Entry::policy::<desk::NO_PAYMENTS>(),
         Entry::agent::<desk::support>(),
+        Entry::flow::<desk::prices>(),
         Entry::flow::<desk::tidy>(),
         Entry::projection::<desk::Questions>(),
     ])
@@ -234,7 +248,31 @@ fn it_holds_what_is_no_flow_part_or_step() {
         shape["skills"],
         json!({"refunds": {"description": "When a customer gets money back.", "file": "shape.rs"}})
     );
-    assert_eq!(shape["flows"]["tidy"]["schedule"], "0 18 * * MON-FRI Europe/Zurich");
+    let tidy = &shape["flows"]["tidy"];
+    assert_eq!(tidy["schedule"], "0 18 * * MON-FRI Europe/Zurich");
+    assert_eq!((&tidy["overlap"], &tidy["catch_up"]), (&json!("queue"), &json!("all within 6h")));
+}
+
+#[test]
+fn it_holds_topics_with_their_messages_and_replies() {
+    let shape = shape_of("shape");
+    let number = json!({"type": "integer", "format": "uint32", "minimum": 0});
+    assert_eq!(
+        shape["flows"]["prices"]["messages"],
+        json!({"quote": {"message": "Asked", "reply": number}, "price": {"message": number}})
+    );
+    assert_eq!(shape["flows"]["prices"]["graph"], json!(["message quote", "message price"]));
+    assert_eq!(shape["flows"]["tidy"]["messages"], json!(null), "none are none");
+
+    // What may be sent is a contract: another type, and a topic that is gone, are told in a line.
+    let folder = tempfile::tempdir().unwrap();
+    let mut old: Value = serde_json::from_str(&shape::of(&Registry::linked(), "shape")).unwrap();
+    old["flows"]["prices"]["messages"] =
+        json!({"price": {"message": "Price"}, "quote": {"message": "Asked"}, "stop": {"message": "Asked"}});
+    fs::write(folder.path().join(shape::FILE), old.to_string()).unwrap();
+    let changed = held("shape", folder.path()).unwrap_err();
+    let said = "  flow prices: messages price message changed, quote reply new, stop gone\n";
+    assert!(changed.contains(said), "{said} is not in:\n{changed}");
 }
 
 #[test]

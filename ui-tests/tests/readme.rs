@@ -29,8 +29,8 @@ const MISTAKES: [(&str, &str, &str); 10] = [
     ),
     (
         "A step that nobody runs",
-        "The same mistake, in silence: the compiler warns.",
-        "flow/fail/step_calls_are_run",
+        "The same mistake, in silence. Of a call that a statement drops, `charge(order);`, the compiler warns.",
+        "flow/fail/step_calls_are_not_dropped",
     ),
     (
         "A closure without a key",

@@ -54,6 +54,17 @@ pub(crate) enum StoreVerb {
     ///
     /// An answer is given once, and checked against the gate's schema. It may come before the question.
     Resume(Resume),
+    /// Send a message to an execution, and run it on until it rests
+    ///
+    /// It waits, behind those that came before it, until the flow takes it. It is checked against the schema of its
+    /// topic, if this program has the flow.
+    Send(Message),
+    /// Ask an execution for something, and print its reply
+    ///
+    /// As `send`, but the flow replies: by `ctx.receive(..).update()`, or with `null` once it has taken the message. Ends
+    /// with 0 when it was accepted, with 6 when it was rejected, and with 3 when the execution rests and has not taken it:
+    /// asked again under the same `--key`, it is done once and gets the same reply.
+    Update(Update),
     /// Say how a step that is in doubt ended
     Verdict(Verdict),
     /// Try a parked execution again
@@ -103,7 +114,7 @@ pub(crate) enum ProgramVerb {
     Flows,
     /// Draw a flow as a Mermaid flowchart
     Graph(Graph),
-    /// Print the JSON Schemas of a flow, a gate or a step
+    /// Print the JSON Schemas of a flow, its gates and topics, of a step, a tool or an event
     Schema(Schema),
     /// Print a completion script for a shell
     Completions(Completions),
@@ -117,14 +128,14 @@ pub(crate) struct Start {
     #[arg(long)]
     pub(crate) id: Option<String>,
     /// The input; `null` unless given
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "stdin"], allow_negative_numbers = true)]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["input_file", "json_input"], allow_negative_numbers = true)]
     pub(crate) input: Option<String>,
     /// Read the input from a file, or from standard input when it is `-`
-    #[arg(long, value_name = "FILE", conflicts_with = "stdin")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json_input")]
     pub(crate) input_file: Option<PathBuf>,
-    /// Read the input from standard input
-    #[arg(value_name = "-", value_parser = PossibleValuesParser::new(["-"]), hide_possible_values = true)]
-    pub(crate) stdin: Option<String>,
+    /// The input, as with `--input`, or `-` to read it from standard input
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    pub(crate) json_input: Option<String>,
     #[command(flatten)]
     pub(crate) detach: Detach,
 }
@@ -136,7 +147,7 @@ pub(crate) struct Detach {
     pub(crate) set: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct By {
     /// Who says so; $USER unless given
     #[arg(long = "by", value_name = "NAME")]
@@ -159,6 +170,37 @@ pub(crate) struct Resume {
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) detach: Detach,
+}
+
+/// What is said to whom; of `send` and `update`.
+#[derive(Debug, Args)]
+pub(crate) struct Told {
+    /// The execution
+    pub(crate) execution: String,
+    /// The topic; `show` tells what an execution waits for, `schema FLOW` all that a flow takes
+    pub(crate) topic: String,
+    /// The message, or `-` to read it from standard input
+    #[arg(value_name = "JSON", default_value = "null", allow_negative_numbers = true)]
+    pub(crate) body: String,
+    /// A key of your own: sent again under it, the message is taken once
+    #[arg(long)]
+    pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) by: By,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Message {
+    #[command(flatten)]
+    pub(crate) told: Told,
+    #[command(flatten)]
+    pub(crate) detach: Detach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    pub(crate) told: Told,
 }
 
 #[derive(Debug, Args)]
@@ -395,15 +437,23 @@ pub(crate) struct Graph {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("part").args(["gate", "topic", "step", "event"]))]
 pub(crate) struct Schema {
-    /// The flow; `flows` lists them
-    pub(crate) flow: String,
-    /// Only what this gate takes as an answer
-    #[arg(long, conflicts_with = "step")]
+    /// The flow, agent, step, tool or event; `flows` lists them
+    #[arg(required_unless_present_any = ["step", "event"])]
+    pub(crate) name: Option<String>,
+    /// Only what this gate of the flow takes as an answer
+    #[arg(long, requires = "name")]
     pub(crate) gate: Option<String>,
-    /// Of this step, in place of the flow
+    /// Only what this topic of the flow takes, and what it replies
+    #[arg(long, requires = "name")]
+    pub(crate) topic: Option<String>,
+    /// Of this step or tool, should something else have its name
     #[arg(long)]
     pub(crate) step: Option<String>,
+    /// Of this event, should something else have its name
+    #[arg(long)]
+    pub(crate) event: Option<String>,
 }
 
 #[derive(Debug, Args)]

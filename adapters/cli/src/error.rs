@@ -4,11 +4,12 @@
 use coordination::ScheduleError;
 use loom_runtime::{
     AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, SendError, StartError,
+    UpdateError,
     kernel::{InvalidId, InvalidPayload},
     ports::StoreError,
 };
 
-use crate::{exit::Exit, render::shell::show};
+use crate::{exit::Exit, render::shell::show, suggest::did_you_mean};
 
 /// An error of a command, with advice.
 #[derive(Debug)]
@@ -155,14 +156,43 @@ impl From<BranchError> for CliError {
     }
 }
 
+impl From<SendError> for CliError {
+    fn from(error: SendError) -> Self {
+        let message = error.to_string();
+        match error {
+            SendError::Store(error) => error.into(),
+            SendError::Invalid { .. } | SendError::Misfit { .. } => Self::usage(message),
+            SendError::UnknownTopic { topic, topics, .. } => {
+                let meant = did_you_mean(&topic, topics.iter().map(String::as_str));
+                meant.into_iter().fold(Self::refused(message), Self::help)
+            }
+            SendError::KeyReused { execution, .. } => Self::refused(message)
+                .help(format!("`{}` tells what it has taken; another key sends this too", show(&execution))),
+        }
+    }
+}
+
+impl From<UpdateError> for CliError {
+    fn from(error: UpdateError) -> Self {
+        let message = error.to_string();
+        match error {
+            UpdateError::NotSent(error) => error.into(),
+            UpdateError::Ended { execution, .. } => {
+                Self::refused(message).help(format!("`{}` tells how it ended", show(&execution)))
+            }
+            UpdateError::Rejected { .. } => Self::refused(message),
+            UpdateError::Undecodable { .. } => Self::new(Exit::Store, message),
+        }
+    }
+}
+
 impl From<ScheduleError> for CliError {
     fn from(error: ScheduleError) -> Self {
         let message = error.to_string();
         match error {
-            ScheduleError::NotSent(SendError::Store(error)) => error.into(),
+            ScheduleError::NotSent(error) => error.into(),
             ScheduleError::Unknown { .. } => Self::refused(message).help("`schedules` lists them"),
             ScheduleError::TooMany { .. } | ScheduleError::InvalidId(_) => Self::usage(message),
-            _ => Self::refused(message),
         }
     }
 }

@@ -13,6 +13,14 @@ pub(crate) fn argument(name: &str, text: &str) -> Result<Payload, CliError> {
     parsed(text, &format!("`--{name}`"), || format!("text needs quotes of its own: --{name} '\"yes\"'"))
 }
 
+/// JSON that was given as a word of its own, or on standard input when that is `-`.
+pub(crate) fn word(console: &mut Console, name: &str, text: &str) -> Result<Payload, CliError> {
+    if text == "-" {
+        return standard_input(console);
+    }
+    parsed(text, &format!("the {name}"), || "text needs quotes of its own: '\"yes\"'".into())
+}
+
 /// JSON in a file, or on standard input when it is `-`.
 pub(crate) fn file(console: &mut Console, path: &Path) -> Result<Payload, CliError> {
     if path == Path::new("-") {

@@ -25,9 +25,10 @@
 //! | 9 | `replay-check`: a log does not agree with this program; each is listed with its report |
 //! | 130 | a signal came before it was done |
 //!
-//! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `fork`, `resume`, `verdict`, `retry`, `cancel`);
-//! with `--detach` these only record what was asked, and end with 0. `cancel` ends with 0 when the execution was
-//! cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
+//! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `fork`, `resume`, `send`, `verdict`, `retry`,
+//! `cancel`); with `--detach` these only record what was asked, and end with 0. `update` ends with 0 once it has its
+//! reply, wherever the execution then stands, with 6 when it was rejected, and as `send` when the execution rests
+//! without having taken it. `cancel` ends with 0 when the execution was cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
 //!
 //! # Output for programs
 //!
@@ -36,7 +37,8 @@
 //!
 //! | verb | shape |
 //! |---|---|
-//! | `start` `resume` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
+//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
+//! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
@@ -50,23 +52,25 @@
 //! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
-//! | `flows` | `{flows: [{name, doc, location, steps, gates, effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
-//! | `graph` | `{flow, nodes: [{id, kind, label, line, column, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
-//! | `schema` | `{flow, input, output, error, gates: {name: schema}}`, or the one schema that was asked for |
+//! | `flows` | `{flows: [{name, doc, location, steps, gates, messages: [{name, schema, reply?}], effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
+//! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
+//! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |
 //! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
 //!
 //! A `node` of a graph's tree has a `kind`, a `line`, a `column` and maybe `marks`: `unbounded` for a loop of which the
 //! source does not say that it ends, `unreachable` for what stands behind a return, a panic or a loop without end. Calls
 //! have their `id`; `step` and `part` what is called, whose tree is in `parts`; `loop` a `label` and a `body`; `branch` and
-//! `parallel` have `arms: [{label, body}]`.
+//! `parallel` have `arms: [{label, body}]`. What `ctx.parallel` and `ctx.scope` run side by side has a `policy`, `all`,
+//! `fail_fast`, `drain` or `detach`, and a `limit` as written, where the source says so.
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
-//! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`) or `step` (`frame`, `attempt`). An
+//! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`), `message` (`frame`, `topic`, `schema?`,
+//! `reply?`: two schemas), `child` (`frame`, `child`) or `step` (`frame`, `attempt`). An
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
-//! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`) or `retry`; a gate that was answered so is no `wait`, and
-//! has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
+//! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`), `message` (`topic`, `by`) or `retry`; a gate that was
+//! answered so is no `wait`, and has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
 //! is waited for that agrees with the log. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
 

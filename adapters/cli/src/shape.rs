@@ -175,6 +175,13 @@ pub(crate) enum Pending {
         #[serde(serialize_with = "instant::exactly")]
         at: Timestamp,
     },
+    Message {
+        topic: String,
+        by: String,
+        expects_reply: bool,
+        #[serde(serialize_with = "instant::exactly")]
+        at: Timestamp,
+    },
     Retry {
         #[serde(serialize_with = "instant::exactly")]
         at: Timestamp,
@@ -189,13 +196,27 @@ impl Pending {
             Said::Answer { frame, by, .. } => Self::Answer { frame: frame.to_string(), by, at },
             Said::Cancel { reason, by } => Self::Cancel { reason, by, at },
             Said::Verdict { frame, by, .. } => Self::Verdict { frame: frame.to_string(), by, at },
+            Said::Message { topic, by, expects_reply, .. } => Self::Message { topic, by, expects_reply, at },
             Said::Retry => Self::Retry { at },
             _ => return None,
         })
     }
+
+    /// The topic, of a message.
+    pub(crate) fn topic(&self) -> Option<&str> {
+        match self {
+            Self::Message { topic, .. } => Some(topic),
+            _ => None,
+        }
+    }
+
+    /// Whether an execution that is stuck goes on by it. A message waits for the flow, wherever that is.
+    pub(crate) fn helps(&self) -> bool {
+        self.topic().is_none()
+    }
 }
 
-/// Where an execution stands: what `start`, `resume`, `verdict`, `retry` and `cancel` print.
+/// Where an execution stands: what `start`, `resume`, `send`, `verdict`, `retry` and `cancel` print.
 #[derive(Debug, Serialize)]
 pub(crate) struct Standing<'a> {
     #[serde(flatten)]

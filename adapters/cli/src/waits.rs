@@ -2,7 +2,7 @@
 //! Not how that is told: `render::wait` does it for people, the serialised form is for programs.
 
 use loom_runtime::{
-    FrameId, Registry, Timestamp,
+    FlowDescriptor, FrameId, Registry, Timestamp,
     kernel::{FrameKind, FrameStatus, State},
     ports::GateRow,
 };
@@ -49,7 +49,16 @@ pub(crate) enum Wait {
         schema: Option<serde_json::Value>,
     },
     /// A message.
-    Message { frame: String, topic: String },
+    Message {
+        frame: String,
+        topic: String,
+        /// Of a message, if this program has the flow.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        schema: Option<serde_json::Value>,
+        /// Of the reply, if the flow gives one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reply: Option<serde_json::Value>,
+    },
     /// The end of another execution.
     Child { frame: String, child: String },
     /// A step that was started.
@@ -74,13 +83,23 @@ pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
         let of = |said: &Pending| matches!(said, Pending::Verdict { frame, .. } if *frame == id.as_str());
         pending.iter().any(of)
     };
+    let messages = registry.flow(&state.flow).map(FlowDescriptor::all_messages).unwrap_or_default();
+    // Each message that is there ends one wait.
+    let mut told: Vec<&str> = pending.iter().filter_map(Pending::topic).collect();
     for (id, known) in in_order(state) {
         let (frame, attempt) = (id.to_string(), known.attempt);
         match (known.status, &known.kind, known.due) {
             (FrameStatus::Open, FrameKind::Timer, Some(due)) => waits.push(Wait::Timer { frame, due }),
             (FrameStatus::Open, FrameKind::Step { .. }, _) => waits.push(Wait::Step { frame, attempt }),
             (FrameStatus::Open, FrameKind::Message { topic }, _) => {
-                waits.push(Wait::Message { frame, topic: topic.clone() });
+                if let Some(at) = told.iter().position(|told| told == topic) {
+                    told.swap_remove(at);
+                    continue;
+                }
+                let known = messages.iter().find(|message| message.name == topic);
+                let schema = known.map(|message| (message.schema)().to_value());
+                let reply = known.and_then(|message| message.reply).map(|schema| schema().to_value());
+                waits.push(Wait::Message { frame, topic: topic.clone(), schema, reply });
             }
             (FrameStatus::Open, FrameKind::Child { child, .. }, _) => {
                 waits.push(Wait::Child { frame, child: child.to_string() });

@@ -7,7 +7,7 @@ use std::{
 };
 
 use loom_runtime::{
-    kernel::{Digest, ExecutionId, Status},
+    kernel::{Digest, ExecutionId, Status, Timestamp},
     ports::{InboxId, NewItem, Posted, StoreError},
 };
 use sqlx::{PgConnection, Row};
@@ -45,6 +45,14 @@ const ARRIVED: i32 = 2;
 
 const INSERT: &str = "INSERT INTO inbox (id, execution, at, kind, item_key, payload, content) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[])";
+
+const COUNT_EARLY: &str = "SELECT count(*) FROM executions AS e JOIN inbox AS i ON i.execution = e.key \
+     WHERE e.status = 'awaited' AND i.at < $1";
+
+/// One that is created meanwhile is waited for, and keeps its items.
+const PRUNE_EARLY: &str = "WITH awaited AS (\
+        SELECT key FROM executions WHERE status = 'awaited' ORDER BY id FOR NO KEY UPDATE\
+     ) DELETE FROM inbox AS i USING awaited WHERE i.execution = awaited.key AND i.at < $1";
 
 /// An item on its way.
 pub(crate) struct Post {
@@ -88,6 +96,21 @@ impl Kind for Incoming {
         judged.write(transaction).await?;
         Ok(verdicts)
     }
+}
+
+/// Forgets the early items before an instant, or counts them; answers how many. The rows that hold the place of their
+/// executions stay: whoever posts may be waiting for one.
+pub(crate) async fn prune_early(
+    connection: &mut PgConnection,
+    before: Timestamp,
+    rehearsal: bool,
+) -> sqlx::Result<u64> {
+    let before = before.as_micros();
+    if rehearsal {
+        let count: i64 = sqlx::query_scalar(COUNT_EARLY).bind(before).fetch_one(connection).await?;
+        return Ok(count.unsigned_abs());
+    }
+    Ok(sqlx::query(PRUNE_EARLY).bind(before).execute(connection).await?.rows_affected())
 }
 
 /// Makes rows for the executions of early items that have none. Before any lock is taken.

@@ -56,6 +56,7 @@ CREATE TABLE executions (
 CREATE INDEX executions_due ON executions (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX executions_worker ON executions (worker) WHERE worker IS NOT NULL;
 CREATE INDEX executions_parked ON executions (id) WHERE status = 'parked';
+CREATE INDEX executions_awaited ON executions (id) WHERE status = 'awaited';
 
 CREATE TABLE events (
     execution bigint NOT NULL,
@@ -117,8 +118,9 @@ CREATE TABLE snapshots (
     execution bigint NOT NULL,
     sequence bigint NOT NULL,
     bad boolean NOT NULL,
+    subject text COLLATE "C" NOT NULL,
     body bytea NOT NULL,
-    PRIMARY KEY (execution, sequence)
+    PRIMARY KEY (execution, subject, sequence)
 );
 
 CREATE TABLE unfit (

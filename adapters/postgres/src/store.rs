@@ -21,7 +21,7 @@ use crate::{
     error,
     hint::Hints,
     link::{Link, answered},
-    post::{Incoming, Post},
+    post::{self, Incoming, Post},
     queue::Queue,
     read,
     row::{self, integer},
@@ -212,6 +212,10 @@ impl Inbox for Postgres {
         })?;
         rows.iter().map(|row| read::item(row, execution)).collect()
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        on_pool!(self, connection => post::prune_early(connection, before, rehearsal))
+    }
 }
 
 #[async_trait]
@@ -237,21 +241,32 @@ impl SnapshotStore for Postgres {
     async fn newest_snapshot(
         &self,
         execution: &ExecutionId,
+        of: &str,
         at_most: u64,
     ) -> Result<Option<Snapshot>, StoreError> {
         let row = on_pool!(self, connection => {
-                        let newest = sqlx::query(snapshot::NEWEST).bind(execution.as_str()).bind(integer(at_most));
+                        let newest = sqlx::query(snapshot::NEWEST).bind(execution.as_str()).bind(of).bind(integer(at_most));
                         newest.fetch_optional(connection)
         })?;
-        row.map(|row| snapshot::read(&row, execution)).transpose()
+        row.map(|row| snapshot::read(&row, execution, of)).transpose()
     }
 
-    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        on_pool!(self, connection => snapshot::mark_bad(connection, execution, sequence))
+    async fn mark_snapshot_bad(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        sequence: u64,
+    ) -> Result<(), StoreError> {
+        on_pool!(self, connection => snapshot::mark_bad(connection, execution, of, sequence))
     }
 
-    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        on_pool!(self, connection => snapshot::prune(connection, execution, keep))
+    async fn prune_snapshots(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        keep: usize,
+    ) -> Result<(), StoreError> {
+        on_pool!(self, connection => snapshot::prune(connection, execution, of, keep))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use loom_runtime::{
-    kernel::{Digest, Status},
+    kernel::{Digest, Status, Timestamp},
     ports::{NewItem, Posted, StoreError},
 };
 use sqlx::{Row, sqlite::SqliteRow};
@@ -27,6 +27,25 @@ struct Found {
     execution: Option<(i64, Status)>,
     content: Option<Vec<u8>>,
     newest: u64,
+}
+
+/// Early items to forget.
+pub(crate) struct PruneEarly {
+    pub(crate) before: Timestamp,
+}
+
+/// Answers how many each has forgotten. Positions do not come again: the sequence remembers them.
+pub(crate) async fn prune_early(
+    transaction: &mut Transaction<'_>,
+    asked: &[Asked<PruneEarly, u64>],
+) -> sqlx::Result<Vec<Result<u64, StoreError>>> {
+    let mut verdicts = Vec::with_capacity(asked.len());
+    for Asked { question, .. } in asked {
+        let script = transaction.script();
+        script.sql("DELETE FROM early WHERE at < ? RETURNING id;").bind(question.before.as_micros());
+        verdicts.push(Ok(transaction.fetch().await?.len() as u64));
+    }
+    Ok(verdicts)
 }
 
 /// Items to judge, and what the transaction knows of where they go: read once, then kept current.

@@ -2,7 +2,7 @@
 //! Not the checks of an append: those read inside its transaction.
 
 use loom_runtime::{
-    kernel::{ExecutionId, FrameId, Record},
+    kernel::{ExecutionId, FrameId, Record, Timestamp},
     ports::{
         BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter,
         StoreError, WorkerId,
@@ -100,6 +100,14 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &ListFilter) -> Result<Ve
     let limit = if filter.limit == 0 { -1 } else { integer(filter.limit as u64) };
     script.sql(" ORDER BY e.id LIMIT ?;").bind(limit);
     Ok(row::readable(fetch(script, readers).await?.iter().map(row::execution)))
+}
+
+/// How many early items there are that were posted before an instant.
+pub(crate) async fn early_before(readers: &SqlitePool, before: Timestamp) -> Result<u64, StoreError> {
+    let mut script = Script::default();
+    script.sql("SELECT count(*) FROM early WHERE at < ?;").bind(before.as_micros());
+    let rows = fetch(script, readers).await?;
+    rows.first().map_or(Ok(0), |row| Reader::new(row, "early items").count(0))
 }
 
 /// Whether a claim would find anything, as far as one look can tell.

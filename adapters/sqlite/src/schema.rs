@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 4;
+pub(crate) const VERSION: i64 = 5;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -143,6 +143,19 @@ CREATE TABLE unfit (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// Read models are kept beside states. A snapshot is never the truth: those that there are go, and are made again.
+const SUBJECTS: &str = "
+DROP TABLE snapshots;
+CREATE TABLE snapshots (
+    execution INTEGER NOT NULL REFERENCES executions (key),
+    subject TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    bad INTEGER NOT NULL,
+    PRIMARY KEY (execution, subject, sequence)
+) STRICT;
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -154,7 +167,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(1, "tables", TABLES),
         step(2, "runs, early items, branches", RUNS),
         step(3, "snapshots", SNAPSHOTS),
-        step(VERSION, "unfit programs", UNFIT),
+        step(4, "unfit programs", UNFIT),
+        step(VERSION, "snapshots by what they are of", SUBJECTS),
     ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.

@@ -18,15 +18,15 @@ use crate::{
 #[derive(Clone)]
 pub(crate) enum Change {
     Put(Snapshot),
-    MarkBad(ExecutionId, u64),
-    Prune(ExecutionId, usize),
+    MarkBad { execution: ExecutionId, of: String, sequence: u64 },
+    Prune { execution: ExecutionId, of: String, keep: usize },
 }
 
 impl Change {
     pub(crate) fn execution(&self) -> &ExecutionId {
         match self {
             Self::Put(snapshot) => &snapshot.execution,
-            Self::MarkBad(execution, _) | Self::Prune(execution, _) => execution,
+            Self::MarkBad { execution, .. } | Self::Prune { execution, .. } => execution,
         }
     }
 }
@@ -56,22 +56,29 @@ async fn one(transaction: &mut Transaction<'_>, change: &Change) -> sqlx::Result
     match change {
         Change::Put(snapshot) => {
             script.sql(
-                "INSERT INTO snapshots (execution, sequence, body, bad) VALUES (?, ?, ?, 0) \
-                 ON CONFLICT (execution, sequence) DO UPDATE SET body = excluded.body WHERE bad = 0;",
+                "INSERT INTO snapshots (execution, subject, sequence, body, bad) VALUES (?, ?, ?, ?, 0) \
+                 ON CONFLICT (execution, subject, sequence) DO UPDATE SET body = excluded.body WHERE bad = 0;",
             );
-            script.bind(key).bind(integer(snapshot.sequence)).bind(snapshot.body.as_str());
+            script
+                .bind(key)
+                .bind(snapshot.of.as_str())
+                .bind(integer(snapshot.sequence))
+                .bind(snapshot.body.as_str());
         }
         // What nobody reads again takes no space.
-        Change::MarkBad(_, sequence) => {
-            script.sql("UPDATE snapshots SET bad = 1, body = '' WHERE execution = ? AND sequence = ?;");
-            script.bind(key).bind(integer(*sequence));
-        }
-        Change::Prune(_, keep) => {
+        Change::MarkBad { of, sequence, .. } => {
             script.sql(
-                "DELETE FROM snapshots WHERE execution = ? AND bad = 0 AND sequence NOT IN \
-                 (SELECT sequence FROM snapshots WHERE execution = ? AND bad = 0 ORDER BY sequence DESC LIMIT ?);",
+                "UPDATE snapshots SET bad = 1, body = '' WHERE execution = ? AND subject = ? AND sequence = ?;",
             );
-            script.bind(key).bind(key).bind(integer(*keep as u64));
+            script.bind(key).bind(of.as_str()).bind(integer(*sequence));
+        }
+        Change::Prune { of, keep, .. } => {
+            script.sql(
+                "DELETE FROM snapshots WHERE execution = ?1 AND subject = ?2 AND bad = 0 AND sequence NOT IN \
+                 (SELECT sequence FROM snapshots WHERE execution = ?1 AND subject = ?2 AND bad = 0 \
+                 ORDER BY sequence DESC LIMIT ?3);",
+            );
+            script.bind(key).bind(of.as_str()).bind(integer(*keep as u64));
         }
     }
     Ok(Ok(()))
@@ -81,16 +88,18 @@ async fn one(transaction: &mut Transaction<'_>, change: &Change) -> sqlx::Result
 pub(crate) async fn newest(
     readers: &SqlitePool,
     execution: &ExecutionId,
+    of: &str,
     at_most: u64,
 ) -> Result<Option<Snapshot>, StoreError> {
     let mut script = Script::default();
     script.sql(
         "SELECT s.sequence, s.body FROM snapshots AS s JOIN executions AS e ON e.key = s.execution \
-         WHERE e.id = ? AND s.bad = 0 AND s.sequence <= ? ORDER BY s.sequence DESC LIMIT 1;",
+         WHERE e.id = ? AND s.subject = ? AND s.bad = 0 AND s.sequence <= ? ORDER BY s.sequence DESC LIMIT 1;",
     );
-    script.bind(execution.as_str()).bind(integer(at_most));
+    script.bind(execution.as_str()).bind(of).bind(integer(at_most));
     let rows = fetch(script, readers).await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let read = Reader::new(row, execution.as_str());
-    Ok(Some(Snapshot { execution: execution.clone(), sequence: read.count(0)?, body: read.get(1)? }))
+    let (execution, of) = (execution.clone(), of.to_owned());
+    Ok(Some(Snapshot { execution, of, sequence: read.count(0)?, body: read.get(1)? }))
 }

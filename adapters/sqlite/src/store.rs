@@ -19,7 +19,9 @@ use crate::{
     OpenError, SqliteOptions,
     append::Transition,
     claim::{Release, Renewal},
-    error, read, snapshot,
+    error,
+    post::PruneEarly,
+    read, snapshot,
     writer::{Asked, Request},
 };
 
@@ -136,6 +138,13 @@ impl Inbox for Sqlite {
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         read::pending(&self.readers, execution, after).await
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        match rehearsal {
+            true => read::early_before(&self.readers, before).await,
+            false => self.ask(PruneEarly { before }, Request::PruneEarly).await,
+        }
+    }
 }
 
 #[async_trait]
@@ -154,17 +163,30 @@ impl SnapshotStore for Sqlite {
     async fn newest_snapshot(
         &self,
         execution: &ExecutionId,
+        of: &str,
         at_most: u64,
     ) -> Result<Option<Snapshot>, StoreError> {
-        snapshot::newest(&self.readers, execution, at_most).await
+        snapshot::newest(&self.readers, execution, of, at_most).await
     }
 
-    async fn mark_snapshot_bad(&self, execution: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        self.ask(snapshot::Change::MarkBad(execution.clone(), sequence), Request::Snapshot).await
+    async fn mark_snapshot_bad(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        sequence: u64,
+    ) -> Result<(), StoreError> {
+        let (execution, of) = (execution.clone(), of.to_owned());
+        self.ask(snapshot::Change::MarkBad { execution, of, sequence }, Request::Snapshot).await
     }
 
-    async fn prune_snapshots(&self, execution: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        self.ask(snapshot::Change::Prune(execution.clone(), keep), Request::Snapshot).await
+    async fn prune_snapshots(
+        &self,
+        execution: &ExecutionId,
+        of: &str,
+        keep: usize,
+    ) -> Result<(), StoreError> {
+        let (execution, of) = (execution.clone(), of.to_owned());
+        self.ask(snapshot::Change::Prune { execution, of, keep }, Request::Snapshot).await
     }
 }
 

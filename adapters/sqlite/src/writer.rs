@@ -21,7 +21,8 @@ use crate::{
     claim::{self, Release, Renewal},
     create, error,
     open::LOCK_POLL,
-    post, row,
+    post::{self, PruneEarly},
+    row,
     script::Transaction,
     snapshot,
 };
@@ -49,6 +50,7 @@ pub(crate) enum Request {
     Release(Asked<Release, ()>),
     SetBranch(Asked<SetBranch, BranchRow>),
     Snapshot(Asked<snapshot::Change, ()>),
+    PruneEarly(Asked<PruneEarly, u64>),
     /// Take no more, write what waits, close the file, then answer.
     Close(oneshot::Sender<()>),
 }
@@ -65,6 +67,7 @@ struct Group {
     claims: Vec<Asked<ClaimRequest, Vec<Claimed>>>,
     branches: Vec<Asked<SetBranch, BranchRow>>,
     snapshots: Vec<Asked<snapshot::Change, ()>>,
+    prunings: Vec<Asked<PruneEarly, u64>>,
     closing: Vec<oneshot::Sender<()>>,
     events: usize,
 }
@@ -81,6 +84,7 @@ struct Verdicts {
     claims: Answers<Vec<Claimed>>,
     branches: Answers<BranchRow>,
     snapshots: Answers<()>,
+    prunings: Answers<u64>,
 }
 
 /// The writing end of a file.
@@ -206,6 +210,7 @@ impl Group {
             Request::Release(asked) => self.releases.push(asked),
             Request::SetBranch(asked) => self.branches.push(asked),
             Request::Snapshot(asked) => self.snapshots.push(asked),
+            Request::PruneEarly(asked) => self.prunings.push(asked),
             Request::Close(reply) => self.closing.push(reply),
         }
     }
@@ -223,6 +228,7 @@ impl Group {
             + self.claims.len()
             + self.branches.len()
             + self.snapshots.len()
+            + self.prunings.len()
     }
 
     async fn write(&self, connection: &mut SqliteConnection) -> sqlx::Result<Verdicts> {
@@ -236,6 +242,7 @@ impl Group {
             claims: claim::claim(&mut transaction, &self.claims).await?,
             branches: branch::apply(&mut transaction, &self.branches).await?,
             snapshots: snapshot::apply(&mut transaction, &self.snapshots).await?,
+            prunings: post::prune_early(&mut transaction, &self.prunings).await?,
         };
         transaction.commit().await?;
         Ok(verdicts)
@@ -254,6 +261,7 @@ impl Group {
         send(self.claims, verdicts.claims);
         send(self.branches, verdicts.branches);
         send(self.snapshots, verdicts.snapshots);
+        send(self.prunings, verdicts.prunings);
     }
 
     fn refuse(self, error: &sqlx::Error) {
@@ -274,6 +282,7 @@ impl Group {
         send(self.claims, |_| error::unavailable(error));
         send(self.branches, |set| of(&set.execution));
         send(self.snapshots, |change| of(change.execution()));
+        send(self.prunings, |_| error::unavailable(error));
     }
 
     fn split(self) -> impl Iterator<Item = Self> {
@@ -285,8 +294,9 @@ impl Group {
         let claims = self.claims.into_iter().map(Request::Claim);
         let branches = self.branches.into_iter().map(Request::SetBranch);
         let snapshots = self.snapshots.into_iter().map(Request::Snapshot);
+        let prunings = self.prunings.into_iter().map(Request::PruneEarly);
         let all = creates.chain(posts).chain(appends).chain(renewals).chain(releases).chain(claims);
-        all.chain(branches).chain(snapshots).map(|request| {
+        all.chain(branches).chain(snapshots).chain(prunings).map(|request| {
             let mut single = Self::default();
             single.take(request);
             single

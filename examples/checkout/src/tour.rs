@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use loom::{App, GateAddress, Status, kernel::Payload, prelude::*};
+use loom::{App, GateAddress, Payload, Status, prelude::*};
 use serde_json::json;
 
 use crate::{

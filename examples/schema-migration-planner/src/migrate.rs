@@ -1,7 +1,7 @@
 //! The interpreter: a flow that walks a plan which it has read.
 //! It knows nothing of columns and tables: what a plan does is what the registered steps do.
 
-use loom::{ExecuteError, kernel::Payload, prelude::*};
+use loom::{ExecuteError, Payload, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

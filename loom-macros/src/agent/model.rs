@@ -1,5 +1,7 @@
 //! What an agent is: a flow, and what it works with. The model holds faults as well: `check.rs` reports them.
 
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::{Lit, LitInt, LitStr};
 
 use crate::arguments::{Paths, Read};
@@ -22,12 +24,24 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn new(parsed: Parsed, diagnostics: &mut Diagnostics) -> Self {
-        let Parsed { args, item } = parsed;
-        let AgentArgs { model, tools, skills, max_turns, budget, policies, effects, name, root } = args;
-        let args = FlowArgs { effects, policies, name, root, ..FlowArgs::default() };
-        let args = Read { args, understood: true };
+        let Parsed { args: Read { args, understood }, item } = parsed;
+        let AgentArgs {
+            model,
+            tools,
+            skills,
+            max_turns,
+            budget,
+            policies,
+            effects,
+            version,
+            upcast,
+            name,
+            root,
+        } = args;
+        let args = FlowArgs { effects, policies, version, upcast, name, root, ..FlowArgs::default() };
+        let args = Read { args, understood };
         let budget = budget.unwrap_or_default();
-        Self {
+        let mut agent = Self {
             flow: Flow::new(parse::Parsed { args, item }, Kind::Agent, diagnostics),
             model,
             tools: tools.unwrap_or_default(),
@@ -35,7 +49,20 @@ impl Agent {
             max_turns,
             tokens: budget.tokens,
             usd: budget.usd,
-        }
+        };
+        agent.flow.settings = agent.settings();
+        agent
+    }
+
+    /// What decides beside the body how it works, whatever way it is written: instructions, model, tools, skills, limits.
+    fn settings(&self) -> TokenStream {
+        let (instructions, model) = (self.flow.item.doc_text(), self.model.as_ref().map(LitStr::value));
+        let model = model.as_ref().map(|model| quote!(model #model));
+        let (tools, skills) = (&self.tools.0, &self.skills.0);
+        let turns = self.max_turns.as_ref().and_then(count::<u32>).map(|turns| quote!(turns #turns));
+        let tokens = self.tokens.as_ref().and_then(count::<u64>).map(|tokens| quote!(tokens #tokens));
+        let usd = self.usd.as_ref().and_then(micros).map(|micros| quote!(micros #micros));
+        quote!(#instructions #model [#(#tools),*] [#(#skills),*] #turns #tokens #usd)
     }
 }
 

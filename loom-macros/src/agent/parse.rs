@@ -4,13 +4,14 @@
 use proc_macro2::TokenStream;
 use syn::{Lit, LitInt, LitStr};
 
-use crate::arguments::{self, EffectClasses, Paths};
+use crate::arguments::{self, EffectClasses, Paths, Read};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 use crate::keys::keys;
+use crate::upcasts::Upcasts;
 
 const KEYS: &str = "`#[agent]` takes `model`, `tools = [..]`, `skills = [..]`, `max_turns`, \
-    `budget(tokens, usd)`, `policies = [..]`, `effects(..)`, `name` and `crate`";
+    `budget(tokens, usd)`, `policies = [..]`, `effects(..)`, `version`, `upcast(1 => from_v1, ..)`, `name` and `crate`";
 
 keys! {
     /// `#[agent(..)]`.
@@ -29,6 +30,10 @@ keys! {
         pub(crate) policies: Option<Paths>,
         /// The ceiling of effect classes: `effects("http", "mail.*")`.
         pub(crate) effects: Option<EffectClasses>,
+        /// The version of its input's shape as it is: `version = 2`.
+        pub(crate) version: Option<LitInt>,
+        /// What reads inputs of older versions: `upcast(1 => from_v1)`.
+        pub(crate) upcast: Option<Upcasts>,
         /// The name in logs, when it is not the function's: `name = "front-desk"`.
         pub(crate) name: Option<LitStr> = text,
         ..root
@@ -47,7 +52,7 @@ keys! {
 
 /// An agent as written.
 pub(crate) struct Parsed {
-    pub(crate) args: AgentArgs,
+    pub(crate) args: Read<AgentArgs>,
     pub(crate) item: FnItem,
 }
 
@@ -59,5 +64,5 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
     let item = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).args, item })
+    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics), item })
 }

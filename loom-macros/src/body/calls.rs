@@ -87,8 +87,10 @@ pub(crate) enum Target {
     Opaque(Expr),
     /// `ctx.part("name", path(..))`.
     Part { name: Option<LitStr>, path: Option<Path> },
-    /// `ctx.suspend::<T>("name")`, `ctx.receive::<T>("name")`.
+    /// `ctx.suspend::<T>("name")`.
     Gate { name: Option<LitStr>, ty: Option<Type> },
+    /// `ctx.receive::<T>("topic")`, maybe with `.update::<R>()`.
+    Message { name: Option<LitStr>, ty: Option<Type>, reply: Option<Box<Replied>> },
     /// `ctx.decide("name", ..)`, `ctx.negotiate_budget("name", ..)`.
     Named { name: Option<LitStr> },
     /// `ctx.changed("name")`.
@@ -100,6 +102,12 @@ pub(crate) enum Target {
     Emit { event: Option<String> },
     /// The others.
     Nothing,
+}
+
+/// `.update::<R>()`.
+pub(crate) struct Replied {
+    pub(crate) method: Ident,
+    pub(crate) ty: Option<Type>,
 }
 
 /// `.id(..)`.
@@ -161,7 +169,7 @@ impl Call {
                 varies: scope.varies(&argument.to_token_stream(), ctx),
             })
             .collect();
-        let target = Target::read(syscall, root, scope, ctx);
+        let target = Target::read(syscall, root, modifiers, scope, ctx);
         let id = match ids.iter().find_map(|id| id.literal.as_ref()) {
             Some(literal) if !syscall.is_synchronous() => literal.value(),
             _ => target.id().unwrap_or_else(|| {
@@ -239,7 +247,13 @@ impl Call {
 }
 
 impl Target {
-    fn read(syscall: Syscall, root: &ExprMethodCall, scope: &Scope, ctx: &Ident) -> Self {
+    fn read(
+        syscall: Syscall,
+        root: &ExprMethodCall,
+        modifiers: &[&ExprMethodCall],
+        scope: &Scope,
+        ctx: &Ident,
+    ) -> Self {
         let first = root.args.first();
         let name = first.and_then(literal);
         match syscall {
@@ -257,7 +271,15 @@ impl Target {
                 },
             },
             Syscall::Part => Self::Part { name, path: root.args.get(1).and_then(called_path).cloned() },
-            Syscall::Suspend | Syscall::Receive => Self::Gate { name, ty: turbofish(root) },
+            Syscall::Suspend => Self::Gate { name, ty: turbofish(root) },
+            Syscall::Receive => Self::Message {
+                name,
+                ty: turbofish(root),
+                reply: modifiers
+                    .iter()
+                    .find(|link| link.method == "update")
+                    .map(|link| Box::new(Replied { method: link.method.clone(), ty: turbofish(link) })),
+            },
             Syscall::Decide | Syscall::NegotiateBudget => Self::Named { name },
             Syscall::Changed => Self::Change { name },
             Syscall::Execute => Self::Dynamic {
@@ -276,6 +298,7 @@ impl Target {
             Self::Step(path) | Self::Flow(path) => Some(last_name(path)),
             Self::Part { name, .. }
             | Self::Gate { name, .. }
+            | Self::Message { name, .. }
             | Self::Named { name }
             | Self::Dynamic { id: name, .. } => name.as_ref().map(LitStr::value),
             // The runtime names changes: they have no place of their own.

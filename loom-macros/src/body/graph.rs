@@ -66,6 +66,9 @@ pub(crate) enum Node {
     },
     Parallel {
         at: Span,
+        together: Together,
+        /// The scope to which the only arm was added, until it is known where that is awaited.
+        added: Option<usize>,
         arms: Vec<Arm>,
     },
     Block {
@@ -150,9 +153,17 @@ impl Node {
                 };
                 leaf("Branch", *at, fields)
             }
-            Self::Parallel { at, arms } => {
+            Self::Parallel { at, together, arms, .. } => {
                 let arms = arms.iter().map(|arm| arm.tokens(runtime));
-                leaf("Parallel", *at, quote_spanned!(Span::mixed_site()=> arms: &[#(#arms),*],))
+                let policy = optional(together.policy.map(|policy| {
+                    let policy = syn::Ident::new(&format!("{policy:?}"), Span::mixed_site());
+                    quote_spanned!(Span::mixed_site()=> #runtime::ParallelPolicy::#policy)
+                }));
+                let limit = optional(together.limit.as_ref());
+                let fields = quote_spanned! {Span::mixed_site()=>
+                    policy: #policy, limit: #limit, arms: &[#(#arms),*],
+                };
+                leaf("Parallel", *at, fields)
             }
             Self::Block { name, at, body } => {
                 let body = slice(body, runtime);
@@ -180,6 +191,16 @@ impl Node {
         }
     }
 
+    fn lists_mut(&mut self) -> Vec<&mut Vec<Self>> {
+        match self {
+            Self::Loop { body, .. } | Self::Block { body, .. } | Self::Unreachable { body, .. } => vec![body],
+            Self::Branch { arms, .. } | Self::Parallel { arms, .. } => {
+                arms.iter_mut().map(|arm| &mut arm.body).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether it, or something in it, is as asked.
     pub(crate) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self) || self.lists().into_iter().flatten().any(|node| node.any(is))
@@ -199,6 +220,54 @@ impl Node {
             }
             _ => true,
         }
+    }
+
+    /// Whether it is, or holds, what was added to a scope.
+    fn holds_added(&self, scope: usize) -> bool {
+        self.any(&|node| matches!(node, Self::Parallel { added: Some(to), .. } if *to == scope))
+    }
+
+    /// Takes out what was added to a scope: what stays where it stands, and what goes, both under the same loops and
+    /// branches.
+    fn split(mut self, scope: usize) -> (Option<Self>, Option<Self>) {
+        if !self.holds_added(scope) {
+            return (Some(self), None);
+        }
+        if matches!(&self, Self::Parallel { added: Some(to), .. } if *to == scope) {
+            return (None, Some(self));
+        }
+        let mut goes = self.clone();
+        let (mut stays, mut left) = (self.lists_mut(), goes.lists_mut());
+        for (stays, goes) in stays.iter_mut().zip(&mut left) {
+            let (rest, taken): (Vec<_>, Vec<_>) = stays.drain(..).map(|node| node.split(scope)).unzip();
+            **stays = rest.into_iter().flatten().collect();
+            **goes = taken.into_iter().flatten().flat_map(Self::unmarked).collect();
+        }
+        let nothing = stays.iter().all(|list| list.is_empty());
+        ((!nothing).then_some(self), Some(goes))
+    }
+
+    /// What was added, without the mark.
+    fn unmarked(self) -> Vec<Self> {
+        match self {
+            Self::Parallel { added: Some(_), arms, .. } => {
+                arms.into_iter().flat_map(|arm| arm.body).collect()
+            }
+            other => vec![other],
+        }
+    }
+
+    /// What was added, as an arm of the whole.
+    fn into_arm(self) -> Option<Arm> {
+        let label = match &self {
+            Self::Parallel { added: Some(_), .. } => {
+                let Self::Parallel { arms, .. } = self else { return None };
+                return arms.into_iter().next();
+            }
+            Self::Loop { label, .. } | Self::Branch { label, .. } => label.clone(),
+            _ => String::new(),
+        };
+        Some(Arm { label, body: vec![self], leaves: false })
     }
 
     fn at(&self) -> Span {
@@ -230,6 +299,31 @@ impl Arm {
         let (label, body) = (&self.label, slice(&self.body, runtime));
         quote_spanned!(Span::mixed_site()=> #runtime::Arm { label: #label, body: #body })
     }
+}
+
+/// What is said of branches that run side by side.
+#[derive(Clone, Default)]
+pub(crate) struct Together {
+    pub(crate) policy: Option<Policy>,
+    /// How many at once, as written.
+    pub(crate) limit: Option<String>,
+}
+
+impl Together {
+    /// What is said besides, later.
+    pub(crate) fn add(&mut self, said: Self) {
+        self.policy = said.policy.or(self.policy);
+        self.limit = said.limit.or(self.limit.take());
+    }
+}
+
+/// What an error among them means, as the runtime's `ParallelPolicy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    All,
+    FailFast,
+    Drain,
+    Detach,
 }
 
 /// Whether a loop ends by itself, as the runtime's `LoopBound`.
@@ -377,13 +471,42 @@ impl Builder {
     }
 
     /// A join or a select, unless nothing in its arms matters.
-    pub(crate) fn push_parallel(&mut self, at: Span, arms: Vec<Arm>) {
+    pub(crate) fn push_parallel(&mut self, at: Span, together: Together, arms: Vec<Arm>) {
         let leaves = !arms.is_empty() && arms.iter().all(|arm| arm.leaves);
         if arms.iter().any(|arm| !arm.body.is_empty()) {
-            self.push(Node::Parallel { at, arms });
+            self.push(Node::Parallel { at, together, added: None, arms });
         }
         if leaves {
             self.leave();
         }
+    }
+
+    /// A branch that is added to a scope here.
+    pub(crate) fn push_added(&mut self, scope: usize, at: Span, arm: Arm) {
+        if !arm.body.is_empty() {
+            self.push(Node::Parallel {
+                at,
+                together: Together::default(),
+                added: Some(scope),
+                arms: vec![arm],
+            });
+        }
+    }
+
+    /// Takes out what was added to a scope so far, as arms.
+    pub(crate) fn take_added(&mut self, scope: usize) -> Vec<Arm> {
+        let mut arms = Vec::new();
+        for list in &mut self.open {
+            let left = list.left_at.map(|at| list.nodes.split_off(at)).unwrap_or_default();
+            let mut stay = |nodes: Vec<Node>| -> Vec<Node> {
+                let (rest, taken): (Vec<_>, Vec<_>) = nodes.into_iter().map(|node| node.split(scope)).unzip();
+                arms.extend(taken.into_iter().flatten().filter_map(Node::into_arm));
+                rest.into_iter().flatten().collect()
+            };
+            list.nodes = stay(std::mem::take(&mut list.nodes));
+            list.left_at = list.left_at.map(|_| list.nodes.len());
+            list.nodes.extend(stay(left));
+        }
+        arms
     }
 }

@@ -15,6 +15,7 @@
 //! | `label` | source text as a short label |
 //! | `rewrite` | the tokens that the traversal puts in |
 //! | `rules` | what is wrong with a surveyed body |
+//! | `topics` | whether the waits for one topic agree |
 
 mod banned;
 mod bounds;
@@ -27,6 +28,7 @@ mod purity;
 mod rewrite;
 mod rules;
 mod scope;
+mod topics;
 mod walk;
 
 use proc_macro2::TokenStream;
@@ -37,7 +39,7 @@ use crate::runtime_path::RuntimePath;
 
 pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
-pub(crate) use graph::{Arm, Bound};
+pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};
 pub(crate) use purity::{Banned, banned_in};
 pub(crate) use rewrite::{NEAR, SITES};

@@ -4,7 +4,7 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Block, Expr, Ident, Stmt};
+use syn::{Attribute, Block, Expr, ExprCall, Ident, Stmt};
 
 use crate::location::line;
 use crate::runtime_path::RuntimePath;
@@ -44,6 +44,39 @@ pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: &RuntimePat
     Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(end_of(future))=>
         (match #future { __loom_f => { #asked #handle.__near(#line); __loom_f } })
     })
+}
+
+/// `call?` → the same, after a look at the type of the value: the call of a step is refused there, as
+/// `loom-runtime/src/inert.rs` says. Whether a function gives one, its name does not tell.
+pub(crate) fn asked(call: &ExprCall, runtime: &RuntimePath) -> Expr {
+    let used = named("used", call);
+    Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(call.span())=>
+        (match #call { __loom_c => {
+            let __loom_k = { use #runtime::AnyValue as _; #runtime::Made(&__loom_c).kind() };
+            __loom_k.#used(__loom_c)
+        } })
+    })
+}
+
+/// `let _ = call` → the same look, at a place where the value may be of a type that has none.
+pub(crate) fn dropped(call: &ExprCall, runtime: &RuntimePath) -> Expr {
+    let dropped = named("dropped", call);
+    Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(call.span())=>
+        {
+            use #runtime::AnyValue as _;
+            #[allow(unreachable_code)] // in a call that never returns
+            let () = #runtime::Made(&#call).kind().#dropped();
+        }
+    })
+}
+
+/// A method's name, at that of the called function.
+fn named(method: &str, call: &ExprCall) -> Ident {
+    let function = match &*call.func {
+        Expr::Path(path) => path.path.segments.last().map(|last| last.ident.span()),
+        _ => None,
+    };
+    Ident::new(method, Span::mixed_site().located_at(function.unwrap_or_else(|| call.span())))
 }
 
 /// The span of the last token.

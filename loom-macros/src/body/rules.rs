@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use quote::ToTokens as _;
-use syn::{Ident, Path};
+use syn::{Ident, Path, Type};
 
 use crate::arguments::check_name;
 use crate::codes;
@@ -13,7 +13,7 @@ use crate::item::line_of;
 
 use super::calls::{Call, Syscall, Target};
 use super::scope::Repetition;
-use super::{Finding, Survey};
+use super::{Finding, Survey, topics};
 
 /// Applies every rule.
 pub(crate) fn check(survey: &Survey, diagnostics: &mut Diagnostics) {
@@ -23,6 +23,7 @@ pub(crate) fn check(survey: &Survey, diagnostics: &mut Diagnostics) {
         keys(call, diagnostics);
     }
     identities(&survey.calls, diagnostics);
+    topics::check(&survey.calls, diagnostics);
     for finding in &survey.findings {
         report(finding, diagnostics);
     }
@@ -44,15 +45,8 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
             "call the step in place, `ctx.run(step(x))`, or name this call: `ctx.run(call).id(\"deposit\")`",
         ),
         Target::Gate { name, ty } => {
-            let receives = call.syscall == Syscall::Receive;
             match name {
-                Some(name) => check_name(name, if receives { "topic" } else { "gate" }, diagnostics),
-                None if receives => diagnostics.report(
-                    codes::GATE,
-                    method,
-                    "the topic of this message is not a string literal",
-                    "write it in place: `ctx.receive::<T>(\"payments\")`; `.key(..)` tells repetitions apart",
-                ),
+                Some(name) => check_name(name, "gate", diagnostics),
                 None => diagnostics.report(
                     codes::GATE,
                     method,
@@ -60,14 +54,21 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
                     format_args!("write the name in place: `ctx.{method}::<T>(\"manager\")`; `.key(..)` tells gates apart"),
                 ),
             }
-            if ty.is_none() {
-                let (what, example) = if receives { ("message", "Payment") } else { ("answer", "Approval") };
-                diagnostics.report(
+            typed(ty.as_ref(), "answer", method, "ctx.suspend::<Approval>(..)", diagnostics);
+        }
+        Target::Message { name, ty, reply } => {
+            match name {
+                Some(name) => check_name(name, "topic", diagnostics),
+                None => diagnostics.report(
                     codes::GATE,
                     method,
-                    format_args!("the type of the {what} of `{method}` is not written here"),
-                    format_args!("write it, for its schema: `ctx.{method}::<{example}>(..)`"),
-                );
+                    "the topic of this message is not a string literal",
+                    "write it in place: `ctx.receive::<T>(\"payments\")`; `.key(..)` tells repetitions apart",
+                ),
+            }
+            typed(ty.as_ref(), "message", method, "ctx.receive::<Payment>(..)", diagnostics);
+            if let Some(reply) = reply {
+                typed(reply.ty.as_ref(), "reply", &reply.method, ".update::<Receipt>()", diagnostics);
             }
         }
         Target::Part { name, .. } => literal_name(call, name.as_ref(), "part", diagnostics),
@@ -87,6 +88,18 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
         | Target::Dynamic { id: None, .. }
         | Target::Emit { .. }
         | Target::Nothing => {}
+    }
+}
+
+/// A type from outside is written: `cargo build` makes its schema.
+fn typed(ty: Option<&Type>, what: &str, method: &Ident, example: &str, diagnostics: &mut Diagnostics) {
+    if ty.is_none() {
+        diagnostics.report(
+            codes::GATE,
+            method,
+            format_args!("the type of the {what} of `{method}` is not written here"),
+            format_args!("write it, for its schema: `{example}`"),
+        );
     }
 }
 
@@ -159,8 +172,28 @@ fn keys(call: &Call, diagnostics: &mut Diagnostics) {
             codes::KEY_MISSING,
             &call.method,
             format_args!("this `ctx.{}` needs a key: {repeated}", call.method),
-            "add `.key(..)` with what tells the repetitions apart: `ctx.run(ship(line)).key(&line.id)`",
+            format_args!("add `.key(..)` with what tells the repetitions apart: {}", with_key(call.syscall)),
         );
+    }
+}
+
+/// A call with a key, as an example.
+fn with_key(syscall: Syscall) -> &'static str {
+    match syscall {
+        Syscall::Call => "`ctx.call(audit(line)).key(&line.id)`",
+        Syscall::Spawn => "`ctx.spawn(audit(line)).key(&line.id)`",
+        Syscall::Execute => {
+            "`ctx.execute(\"probe\", step, input).key(&line.id)`; or let the id say it, `format!(\"probe-{n}\")`"
+        }
+        Syscall::Part => "`ctx.part(\"pay\", pay(line)).key(&line.id)`",
+        Syscall::Suspend => "`ctx.suspend::<Approval>(\"manager\").key(&line.id)`",
+        Syscall::Receive => "`ctx.receive::<Payment>(\"payments\").key(&line.id)`",
+        Syscall::Sleep | Syscall::SleepUntil => "`ctx.sleep(pause).key(&line.id)`",
+        Syscall::Timeout => "`ctx.timeout(limit, future).key(&line.id)`",
+        Syscall::Decide => "`ctx.decide(\"way\", || choose(line)).key(&line.id)`",
+        Syscall::NegotiateBudget => "`ctx.negotiate_budget(\"name\", ask).key(&line.id)`",
+        // The others return at once, and are counted.
+        _ => "`ctx.run(ship(line)).key(&line.id)`",
     }
 }
 
@@ -203,6 +236,9 @@ fn another_id(call: &Call) -> String {
         (Syscall::SleepUntil, _) => {
             "give one of them an id of its own: `ctx.sleep_until(..).id(\"deadline\")`".to_owned()
         }
+        (Syscall::Receive, _) => {
+            "give one of them an id of its own: `ctx.receive::<T>(\"payments\").id(\"second\")`".to_owned()
+        }
         (_, Target::Gate { .. } | Target::Part { .. } | Target::Named { .. }) => {
             format!(
                 "give one of them another name, or an id of its own: `ctx.{}(..).id(\"second\")`",
@@ -219,6 +255,7 @@ fn has_identity(call: &Call) -> bool {
     let unnamed = match &call.target {
         Target::Opaque(_) | Target::Awaited(_) => true,
         Target::Gate { name, .. }
+        | Target::Message { name, .. }
         | Target::Part { name, .. }
         | Target::Named { name }
         | Target::Dynamic { id: name, .. } => name.is_none(),
@@ -226,7 +263,9 @@ fn has_identity(call: &Call) -> bool {
             false
         }
     };
-    !call.syscall.is_synchronous() && (!unnamed || call.ids.iter().any(|id| id.literal.is_some()))
+    // An id that is no literal is told of by itself.
+    let is_known = call.ids.iter().all(|id| id.literal.is_some());
+    !call.syscall.is_synchronous() && is_known && (!unnamed || !call.ids.is_empty())
 }
 
 fn report(finding: &Finding, diagnostics: &mut Diagnostics) {

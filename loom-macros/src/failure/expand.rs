@@ -5,6 +5,7 @@ use quote::quote_spanned;
 
 use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
+use crate::runtime_path::RuntimePath;
 
 use super::model::{Failure, Variant};
 
@@ -12,7 +13,7 @@ use super::model::{Failure, Variant};
 pub(crate) fn expand(failure: Checked<Failure>) -> TokenStream {
     let failure = failure.into_inner();
     let runtime = &failure.runtime;
-    let engine = failure.engines().map(|variant| &variant.ident);
+    let engine: TokenStream = failure.engines().map(|variant| engine(variant, runtime)).collect();
     let codes = failure.variants.iter().map(|variant| {
         let (ident, code) = (&variant.ident, variant.ident.to_string());
         quote_spanned!(Span::mixed_site()=> Self::#ident { .. } => #code,)
@@ -21,10 +22,9 @@ pub(crate) fn expand(failure: Checked<Failure>) -> TokenStream {
     let classes = failure.variants.iter().map(|variant| class(variant, &failure));
     implementation(
         &failure,
+        &engine,
         &quote_spanned! {Span::mixed_site()=>
-            fn from_engine(error: #runtime::EffectError) -> Self {
-                #(Self::#engine(error))*
-            }
+            fn from_engine(error: #runtime::EffectError) -> Self { #engine }
             fn code(&self) -> &'static ::core::primitive::str {
                 match self { #(#codes)* }
             }
@@ -38,12 +38,19 @@ pub(crate) fn expand(failure: Checked<Failure>) -> TokenStream {
     )
 }
 
+/// The engine's variant of an `error`, by the type that it is declared with: a wrong one is reported there.
+fn engine(variant: &Variant, runtime: &RuntimePath) -> TokenStream {
+    let (ident, ty) = (&variant.ident, variant.fields.iter().next().map(|field| &field.ty));
+    quote_spanned!(Span::mixed_site()=> Self::#ident(<#ty as #runtime::EngineField>::of(error)))
+}
+
 /// The implementation for a failure that broke a rule: enough for those who use the type.
 pub(crate) fn stub(failure: &Failure) -> TokenStream {
     let runtime = &failure.runtime;
     let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this failure did not compile"));
     implementation(
         failure,
+        &panic,
         &quote_spanned! {Span::mixed_site()=>
             fn from_engine(_: #runtime::EffectError) -> Self { #panic }
             fn code(&self) -> &'static ::core::primitive::str { #panic }
@@ -53,7 +60,9 @@ pub(crate) fn stub(failure: &Failure) -> TokenStream {
     )
 }
 
-fn implementation(failure: &Failure, methods: &TokenStream) -> TokenStream {
+/// `from` makes the value of what the engine reports; it says nothing of `Failure`, so that an enum that is none for want
+/// of a derive is told so once.
+fn implementation(failure: &Failure, from: &TokenStream, methods: &TokenStream) -> TokenStream {
     let (runtime, ident) = (&failure.runtime, &failure.ident);
     let (generics, arguments, where_clause) = failure.generics.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
@@ -62,12 +71,18 @@ fn implementation(failure: &Failure, methods: &TokenStream) -> TokenStream {
             #methods
         }
 
+        // For `?` on `ctx.execute(..).await`.
+        #[automatically_derived]
+        impl #generics ::core::convert::From<#runtime::ExecuteError> for #ident #arguments #where_clause {
+            fn from(error: #runtime::ExecuteError) -> Self {
+                #runtime::ExecuteError::into_failure(error)
+            }
+        }
+
         // For `?` on what the engine itself reports, `ctx.suspend(..).await?` above all.
         #[automatically_derived]
         impl #generics ::core::convert::From<#runtime::EffectError> for #ident #arguments #where_clause {
-            fn from(error: #runtime::EffectError) -> Self {
-                <Self as #runtime::Failure>::from_engine(error)
-            }
+            fn from(error: #runtime::EffectError) -> Self { #from }
         }
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
         return None;
     }
     let (method, path, classes) = match &call.target {
-        Target::Step(path) => ("holds_step", path, asked(path, "effects_of", runtime)),
+        Target::Step(path) => ("holds_step", path, asked(path, "step_of", runtime)),
         Target::Flow(path) => ("holds_flow", path, asked(path, "ceiling_of", runtime)),
         Target::Part { path: Some(path), .. } => {
             let part = asked(path, "part_of", runtime);

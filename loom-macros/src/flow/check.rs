@@ -215,7 +215,8 @@ fn versioned(flow: &Flow, diagnostics: &mut Diagnostics) {
             codes::UPCAST,
             &given,
             format_args!(
-                "the flow `{}` has no input: there is nothing to count versions of",
+                "the {} `{}` has no input: there is nothing to count versions of",
+                flow.kind.noun(),
                 flow.item.sig.ident
             ),
             "remove `version` and `upcast(..)`, or take the input that they are about",

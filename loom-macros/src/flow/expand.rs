@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::LitStr;
 
 use crate::arguments::{duration, optional};
-use crate::body::{self, Call, SITES, Survey, Syscall, Target};
+use crate::body::{self, Call, SITES, Survey, Target};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
@@ -98,20 +98,14 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
 
 fn surface(flow: &Flow) -> Surface<'_> {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
-    let (call, must_use) = match flow.kind {
-        Kind::Flow | Kind::Agent => (
-            quote_spanned!(Span::mixed_site()=> #runtime::FlowCall<#name>),
-            "a flow call does nothing until it is started",
-        ),
+    let call = match flow.kind {
+        Kind::Flow | Kind::Agent => quote_spanned!(Span::mixed_site()=> #runtime::FlowCall<#name>),
         Kind::Part => {
             let output = output(flow);
-            (
-                quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output, #name>),
-                "a part call does nothing until `ctx.part` runs it",
-            )
+            quote_spanned!(Span::mixed_site()=> #runtime::PartCall<#output, #name>)
         }
     };
-    Surface { item: &flow.item, inputs: flow.inputs.iter().collect(), call, must_use }
+    Surface { item: &flow.item, inputs: flow.inputs.iter().collect(), call }
 }
 
 /// The written return type, `()` when there is none.
@@ -255,16 +249,19 @@ fn scheduled(flow: &Flow) -> Option<TokenStream> {
     })
 }
 
-/// The fields that flows and parts share: gates, graph, parts and fingerprint.
+/// The fields that flows and parts share: gates, messages, graph, parts and fingerprint.
 fn shape(flow: &Flow) -> TokenStream {
     let runtime = &flow.runtime;
     let calls = flow.calls();
     let gates = calls.iter().filter_map(|call| gate(call, flow));
+    let messages = calls.iter().filter_map(|call| message(call, flow));
     let parts = parts(flow);
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
+    let fingerprint = fingerprint::with(fingerprint, &flow.settings);
     quote_spanned! {Span::mixed_site()=>
         gates: &[#(#gates),*],
+        messages: &[#(#messages),*],
         graph: #graph,
         parts: &[#(#parts),*],
         fingerprint: #fingerprint,
@@ -273,13 +270,21 @@ fn shape(flow: &Flow) -> TokenStream {
 
 fn gate(call: &Call, flow: &Flow) -> Option<TokenStream> {
     let Target::Gate { name: Some(name), ty: Some(ty) } = &call.target else { return None };
-    if call.syscall != Syscall::Suspend {
-        return None;
-    }
     let runtime = &flow.runtime;
     let line = location::line(call.method.span());
     Some(quote_spanned! {Span::mixed_site()=>
         #runtime::GateDescriptor { name: #name, schema: #runtime::schema_of::<#ty>, line: #line }
+    })
+}
+
+fn message(call: &Call, flow: &Flow) -> Option<TokenStream> {
+    let Target::Message { name: Some(name), ty: Some(ty), reply } = &call.target else { return None };
+    let runtime = &flow.runtime;
+    let line = location::line(call.method.span());
+    let reply = reply.as_ref().and_then(|reply| reply.ty.as_ref());
+    let reply = optional(reply.map(|ty| quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>)));
+    Some(quote_spanned! {Span::mixed_site()=>
+        #runtime::MessageDescriptor { name: #name, schema: #runtime::schema_of::<#ty>, reply: #reply, line: #line }
     })
 }
 

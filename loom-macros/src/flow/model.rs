@@ -28,6 +28,8 @@ pub(crate) struct Flow {
     pub(crate) understood: bool,
     pub(crate) effects: Option<EffectClasses>,
     pub(crate) policies: Paths,
+    /// What an agent says of how it works; it counts as its code.
+    pub(crate) settings: TokenStream,
     /// A cron expression.
     pub(crate) schedule: Option<LitStr>,
     /// In whose local time it is read.
@@ -136,6 +138,7 @@ impl Flow {
             understood,
             effects,
             policies: policies.unwrap_or_default(),
+            settings: TokenStream::new(),
             schedule,
             time_zone,
             version: arguments::check_version(version.as_ref(), diagnostics),

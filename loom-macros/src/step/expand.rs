@@ -83,7 +83,6 @@ fn surface(step: &Step) -> Surface<'_> {
         item: &step.item,
         inputs: step.inputs().collect(),
         call: quote_spanned!(Span::mixed_site()=> #runtime::StepCall<#name>),
-        must_use: "a step call does nothing until `ctx.run` runs it",
     }
 }
 

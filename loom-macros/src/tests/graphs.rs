@@ -1,6 +1,6 @@
 //! The static graph of sample bodies, in a compact notation. Not its tokens: the snapshots show those.
 
-use crate::body::{Bound, Node, Survey};
+use crate::body::{Bound, Node, Policy, Survey};
 use crate::runtime_path::RuntimePath;
 
 fn graph(body: &str) -> String {
@@ -48,7 +48,18 @@ fn render(nodes: &[Node]) -> String {
             Node::Continue { name, .. } => jump("continue", name.as_ref()),
             Node::Propagate { .. } => "?".to_owned(),
             Node::Branch { label, arms: ways, .. } => format!("branch [{label}] {{ {} }}", arms(ways)),
-            Node::Parallel { arms: sides, .. } => format!("parallel {{ {} }}", arms(sides)),
+            Node::Parallel { arms: sides, together, .. } => {
+                let policy = match together.policy {
+                    None => "",
+                    Some(Policy::All) => " all",
+                    Some(Policy::FailFast) => " fail fast",
+                    Some(Policy::Drain) => " drain",
+                    Some(Policy::Detach) => " detach",
+                };
+                let limit =
+                    together.limit.as_ref().map(|limit| format!(" limit {limit}")).unwrap_or_default();
+                format!("parallel{policy}{limit} {{ {} }}", arms(sides))
+            }
             Node::Return { .. } => "return".to_owned(),
             Node::Unreachable { body, .. } => format!("unreachable {{ {} }}", render(body)),
         })
@@ -118,11 +129,11 @@ fn branches_of_parallel_and_the_future_of_a_timeout_stand_side_by_side() {
         graph(
             "ctx.parallel(xs.map(|x| ctx.run(a(x)).key(x))).limit(8).fail_fast().await?; ctx.run(b()).await;"
         ),
-        "parallel { xs.map(|x| ctx.run(a(x)).key(x)) => loop [|x|] { a } }, b"
+        "parallel fail fast limit 8 { xs.map(|x| ctx.run(a(x)).key(x)) => loop [|x|] { a } }, b"
     );
     assert_eq!(
         graph("let all = vec![ctx.run(a()), ctx.run(b())]; ctx.parallel(all).drain().await;"),
-        "parallel { ctx.run(a()) => a; ctx.run(b()) => b }"
+        "parallel drain { ctx.run(a()) => a; ctx.run(b()) => b }"
     );
     assert_eq!(
         graph("ctx.timeout(days(1), ctx.call(f(n))).id(\"wait\").await; ctx.run(b()).await;"),
@@ -131,6 +142,40 @@ fn branches_of_parallel_and_the_future_of_a_timeout_stand_side_by_side() {
     assert_eq!(
         graph("let asked = ctx.run(a()); ctx.timeout(limit, asked).await;"),
         "parallel { asked => a; limit => timer timeout }"
+    );
+}
+
+#[test]
+fn what_is_added_to_a_scope_runs_side_by_side_where_it_is_awaited() {
+    assert_eq!(
+        graph(
+            "let mut scope = ctx.scope(); scope.add(ctx.run(a())); scope.add(ctx.call(f(n))); ctx.run(b()).await; \
+             scope.limit(2).fail_fast().await?; ctx.run(c()).await;"
+        ),
+        "b, parallel fail fast limit 2 { ctx.run(a()) => a; ctx.call(f(n)) => child f: f }, c"
+    );
+    assert_eq!(
+        graph(
+            "let mut hosts = ctx.scope::<u8, E>().limit(most); \
+             for x in &xs { ctx.run(b(x)).await; if x.odd { hosts.add(ctx.run(a(x))); } } \
+             let all = hosts.all(); ctx.sleep(d).await; all.await;"
+        ),
+        "loop [for x in &xs] { b }, timer sleep, \
+         parallel all limit most { for x in &xs => loop [for x in &xs] { branch [x.odd] { then => a } } }"
+    );
+    assert_eq!(
+        graph(
+            "for x in &xs { let mut scope = ctx.scope(); scope.add(ctx.run(a(x))); let scope = scope.limit(3); \
+             if x.odd { scope.detach(); continue } scope.drain().await; }"
+        ),
+        "loop [for x in &xs] { branch [x.odd] { then => parallel detach limit 3 { ctx.run(a(x)) => a }, continue }, \
+         parallel drain limit 3 { ctx.run(a(x)) => a } }"
+    );
+    assert_eq!(
+        graph(
+            "let mut scope = ctx.scope(); scope.add(ctx.run(a())); finish(scope).await; ctx.run(b()).await;"
+        ),
+        "b, parallel { ctx.run(a()) => a }"
     );
 }
 

@@ -10,7 +10,7 @@ use crate::item::mentions;
 use super::ATTRIBUTES;
 
 /// One of everything, as somebody types it: attribute, arguments, item. Every item is called `sample`.
-const SAMPLES: [(&str, &str, &str); 19] = [
+const SAMPLES: [(&str, &str, &str); 20] = [
     (
         "step",
         r#"retry(attempts = 5, initial = "200ms"), timeout = "10s", effects("http", "a.b"), crate = ::weft"#,
@@ -49,6 +49,11 @@ const SAMPLES: [(&str, &str, &str); 19] = [
     ("skill", r#"file = "refunds.md", name = "refunds""#, "/// When.\n#[derive(Clone)] pub struct sample;"),
     ("agent", AGENT_ARGS, FLOW),
     ("agent", AGENT_ARGS, "/// Do.\npub async fn sample(ctx: Ctx, input: In<A>) -> Result<Out, E>;"),
+    (
+        "agent",
+        r#"model = "small", version = 3, upcast(1 => from_v1, 2 => old::from_v2), tools = []"#,
+        "/// Do.\nasync fn sample(ctx: Ctx, lines: Vec<Line>) -> loom::Result<()> { ctx.run(ask(&lines)).await?; Ok(()) }",
+    ),
     ("projection", r#"name = "totals", version = 2"#, PROJECTION),
     (
         "projection",

@@ -28,7 +28,6 @@ const _: () = {
 };
 /// Look up an order.
 #[allow(dead_code)]
-#[must_use = "a step call does nothing until `ctx.run` runs it"]
 fn find_order(number: String) -> ::loom::__v1::StepCall<find_order> {
     find_order::__loom_call(number)
 }
@@ -200,6 +199,10 @@ const _: () = {
             pub const policies: () = ();
             /// The ceiling of effect classes: `effects("http", "mail.*")`.
             pub const effects: () = ();
+            /// The version of its input's shape as it is: `version = 2`.
+            pub const version: () = ();
+            /// What reads inputs of older versions: `upcast(1 => from_v1)`.
+            pub const upcast: () = ();
             /// The name in logs, when it is not the function's: `name = "front-desk"`.
             pub const name: () = ();
             use self::{
@@ -219,7 +222,6 @@ const _: () = {
 };
 /// You answer customers.
 #[allow(dead_code)]
-#[must_use = "a flow call does nothing until it is started"]
 fn support(number: String) -> ::loom::__v1::FlowCall<support> {
     support::__loom_call(number)
 }
@@ -259,6 +261,7 @@ const _: () = {
         schedule: ::core::option::Option::None,
         run: ::loom::__v1::run_flow::<support>,
         gates: &[],
+        messages: &[],
         graph: &[
             ::loom::__v1::Node::Step {
                 id: "find_order",
@@ -268,7 +271,7 @@ const _: () = {
             },
         ],
         parts: &[],
-        fingerprint: 2679913781332770226u64,
+        fingerprint: 13243207698059761694u64,
     };
     impl ::loom::__v1::Flow for support {
         type Input = String;

@@ -3,7 +3,7 @@
 #[automatically_derived]
 impl ::loom::__v1::Failure for ShopError {
     fn from_engine(error: ::loom::__v1::EffectError) -> Self {
-        Self::Engine(error)
+        Self::Engine(<EffectError as ::loom::__v1::EngineField>::of(error))
     }
     fn code(&self) -> &'static ::core::primitive::str {
         match self {
@@ -37,8 +37,14 @@ impl ::loom::__v1::Failure for ShopError {
     }
 }
 #[automatically_derived]
+impl ::core::convert::From<::loom::__v1::ExecuteError> for ShopError {
+    fn from(error: ::loom::__v1::ExecuteError) -> Self {
+        ::loom::__v1::ExecuteError::into_failure(error)
+    }
+}
+#[automatically_derived]
 impl ::core::convert::From<::loom::__v1::EffectError> for ShopError {
     fn from(error: ::loom::__v1::EffectError) -> Self {
-        <Self as ::loom::__v1::Failure>::from_engine(error)
+        Self::Engine(<EffectError as ::loom::__v1::EngineField>::of(error))
     }
 }

@@ -2,7 +2,6 @@
 
 /// Sell an order.
 #[allow(dead_code)]
-#[must_use = "a flow call does nothing until it is started"]
 fn checkout(order: Order) -> ::loom::__v1::FlowCall<checkout> {
     checkout::__loom_call(order)
 }
@@ -78,6 +77,7 @@ const _: () = {
                 line: ::core::line!(),
             },
         ],
+        messages: &[],
         graph: &[
             ::loom::__v1::Node::Step {
                 id: "reserve",
@@ -145,6 +145,8 @@ const _: () = {
                 column: ::core::column!(),
             },
             ::loom::__v1::Node::Parallel {
+                policy: ::core::option::Option::None,
+                limit: ::core::option::Option::None,
                 arms: &[
                     ::loom::__v1::Arm {
                         label: "notices",

@@ -10,7 +10,6 @@
     "[L0211] `SystemTime::now` reads a clock, which shows another time on replay\nhelp: use `ctx.now()`, which is recorded"
 }
 #[allow(dead_code)]
-#[must_use = "a flow call does nothing until it is started"]
 fn checkout(order: Order, coupon: Coupon) -> ::loom::__v1::FlowCall<checkout> {
     let _ = (order, coupon);
     ::core::panic!("this item did not compile")

@@ -32,7 +32,6 @@ const _: () = {
 };
 /// Take the money, or ask again until somebody pays.
 #[allow(dead_code)]
-#[must_use = "a part call does nothing until `ctx.part` runs it"]
 fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>, pay> {
     pay::__loom_call(order)
 }
@@ -81,6 +80,7 @@ const _: () = {
             },
             effects: ::core::option::Option::None,
             gates: &[],
+            messages: &[],
             graph: &[
                 ::loom::__v1::Node::Loop {
                     label: "while ctx.run(is_unpaid(order.id)).awai…",

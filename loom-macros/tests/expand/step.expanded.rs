@@ -40,7 +40,6 @@ const _: () = {
 };
 /// Reserve stock for an order.
 #[allow(dead_code)]
-#[must_use = "a step call does nothing until `ctx.run` runs it"]
 pub fn reserve(sku: String, qty: u32) -> ::loom::__v1::StepCall<reserve> {
     reserve::__loom_call(sku, qty)
 }

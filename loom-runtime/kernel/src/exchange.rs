@@ -115,6 +115,9 @@ pub struct ChildStarted {
     pub digest: Digest,
     /// Its input.
     pub input: Payload,
+    /// The version of the input's shape, as its flow declared it then.
+    #[serde(default = "crate::event::first", skip_serializing_if = "crate::event::is_first")]
+    pub input_version: u32,
     /// What becomes of it when its parent ends.
     #[serde(default)]
     pub on_close: OnClose,
@@ -207,6 +210,10 @@ pub struct Forked {
     /// Steps that were open, and are to run again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub rerun: BTreeSet<FrameId>,
+    /// Where the branch's uuids and random numbers come from, behind the events before this one; without it, from where
+    /// its origin's do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Digest>,
     /// Who made the branch, and so gave its stubs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
@@ -219,7 +226,7 @@ impl Forked {
     /// A branch that begins there, and settles nothing.
     pub fn at(from: ForkPoint) -> Self {
         let (children, adopted, stubs, answers, rerun) = Default::default();
-        Self { from, children, adopted, stubs, answers, rerun, by: String::new() }
+        Self { from, children, adopted, stubs, answers, rerun, seed: None, by: String::new() }
     }
 }
 
@@ -279,6 +286,8 @@ pub struct StartChild {
     pub flow: String,
     /// Its input.
     pub input: Payload,
+    /// The version of the input's shape.
+    pub input_version: u32,
     /// Who waits for it.
     pub parent: Parent,
 }

@@ -65,6 +65,16 @@ pub enum EffectError {
         /// What is wrong, and where; never the value.
         reason: String,
     },
+    /// A step that was called by its name failed with an error of its own, which whoever called it cannot hold.
+    #[error("step `{step}` failed with {code}: {message}")]
+    StepFailed {
+        /// The step.
+        step: String,
+        /// The name of its error's variant.
+        code: String,
+        /// What it says, for people.
+        message: String,
+    },
     /// A child execution could not be started.
     #[error("the child `{child}` was not started: {reason}")]
     NotStarted {
@@ -126,6 +136,7 @@ impl EffectError {
             Self::InDoubt { .. } => "in_doubt",
             Self::UnknownStep { .. } => "unknown_step",
             Self::InvalidInput { .. } => "invalid_input",
+            Self::StepFailed { .. } => "step_failed",
             Self::NotStarted { .. } => "not_started",
             Self::PayloadTooLarge { .. } => "payload_too_large",
         }

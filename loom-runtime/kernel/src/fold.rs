@@ -217,6 +217,9 @@ pub enum FrameKind {
         flow: String,
         /// The digest of its input.
         digest: Digest,
+        /// The version of its input's shape.
+        #[serde(default = "crate::event::first", skip_serializing_if = "crate::event::is_first")]
+        version: u32,
         /// What becomes of it when its parent ends.
         on_close: OnClose,
         /// Whether it is another execution's child, or nobody's, and this one only waits for it.
@@ -346,7 +349,9 @@ impl State {
                 self.forked = Some(Box::new(e.clone()));
                 // What others waited for is the origin's, not this branch's.
                 (self.parent, self.watchers) = (None, Vec::new());
-                (self.status, self.parked, self.cancel) = (Status::Running, None, None);
+                (self.status, self.parked) = (Status::Running, None);
+                // A cancel stays: the flow was told, here as there, and cannot be told otherwise.
+                self.seed = e.seed.unwrap_or(self.seed);
             }
             Event::WatchAdded(e) => self.watchers.push(e.clone()),
             Event::CancelRequested(e) => self.cancel = Some(e.clone()),
@@ -449,8 +454,8 @@ impl State {
             Event::ChangeMarked(e) => self.note(&e.frame, FrameKind::Change, sequence, Payload::null())?,
             Event::ChildStarted(e) => {
                 let (child, flow) = (e.child.clone(), e.flow.clone());
-                let (digest, on_close, shared) = (e.digest, e.on_close, false);
-                let kind = FrameKind::Child { child, flow, digest, on_close, shared };
+                let (digest, version, on_close, shared) = (e.digest, e.input_version, e.on_close, false);
+                let kind = FrameKind::Child { child, flow, digest, version, on_close, shared };
                 let mut frame = Frame::new(kind, sequence);
                 frame.input = Some(e.input.clone());
                 self.open(&e.frame, frame)?;

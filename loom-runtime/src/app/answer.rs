@@ -228,8 +228,12 @@ impl App {
         {
             fits((step.output)().as_value(), result).map_err(|reason| ControlError::Invalid { reason })?;
         }
-        let (attempt, key) = (known.attempt, format!("verdict:{frame}:{}", known.attempt));
-        let item = Item::Verdict(VerdictItem { frame: frame.clone(), attempt, by: by.into(), done, again });
+        let (run, attempt, by) = (Some(state.base), known.attempt, by.into());
+        let key = match state.base {
+            0 => format!("verdict:{frame}:{attempt}"),
+            run => format!("verdict:{frame}@{run}:{attempt}"),
+        };
+        let item = Item::Verdict(VerdictItem { run, frame: frame.clone(), attempt, by, done, again });
         match self.post(execution, item, Some(key)).await? {
             Posted::Duplicate { same: false } => {
                 Err(ControlError::AlreadyJudged { execution: execution.clone(), frame: frame.clone() })

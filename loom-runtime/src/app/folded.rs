@@ -8,37 +8,79 @@ use crate::ports::{Store, StoreError};
 /// How many events are read at a time. A log that is no longer is folded without a look for snapshots. Soon after, they save
 /// nothing sure; a state holds every frame of its run, so that they never save all: 9.4 to 5.7 ms at 5,000 events, 48 to
 /// 17 ms at 20,000 (`cargo run --release -p loom-benches -- snapshots`).
-const PAGE: usize = 1_000;
+pub(super) const PAGE: usize = 1_000;
 
 /// The state after the first `end` events, or after all that there are.
 ///
 /// A snapshot that is damaged, of another build or of another log is marked bad, and an older one is taken, or none. So
 /// is one after which the log does not fold, although it does without.
 pub(super) async fn state(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<State, StoreError> {
-    let mut first = State::default();
-    read_on(store, id, &mut first, end.min(PAGE as u64)).await?;
-    if first.next < PAGE as u64 || first.next == end {
-        return Ok(first);
-    }
-    let Some(mut state) = newest(store, id, end).await? else {
-        read_on(store, id, &mut first, end).await?;
-        return Ok(first);
-    };
-    let kept_at = state.next;
-    if read_on(store, id, &mut state, end).await.is_ok() {
+    if is_long(store, id, end).await?
+        && let Some(mut state) = newest(store, id, end).await?
+    {
+        let kept_at = state.next;
+        if read_on(store, id, &mut state, end).await.is_ok() {
+            return Ok(state);
+        }
+        // The snapshot or the log is at fault. If it is the log, this says so.
+        let mut state = State::default();
+        read_on(store, id, &mut state, end).await?;
+        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
-    // The snapshot or the log is at fault. If it is the log, this says so.
-    read_on(store, id, &mut first, end).await?;
-    tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
-    mark(store, id, kept_at).await;
-    Ok(first)
+    let mut state = State::default();
+    read_on(store, id, &mut state, end).await?;
+    Ok(state)
 }
 
-/// The newest snapshot that is as it was kept, and of this log.
+/// Whether the first `end` events are so many that a snapshot saves something.
+pub(super) async fn is_long(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<bool, StoreError> {
+    let row = store.get(id).await?.ok_or_else(|| StoreError::Unknown(id.clone()))?;
+    Ok(row.next.min(end) > PAGE as u64)
+}
+
+/// The state after these records, the first of a log. Those that a snapshot holds are not even decoded.
+pub(super) async fn state_of(
+    store: &dyn Store,
+    id: &ExecutionId,
+    records: &[Record],
+) -> Result<State, StoreError> {
+    let end = records.len() as u64;
+    if end > PAGE as u64
+        && let Some(mut state) = newest(store, id, end).await?
+    {
+        let kept_at = state.next;
+        let behind = usize::try_from(kept_at).unwrap_or(usize::MAX);
+        if fold(id, &mut state, &records[behind..]).is_ok() {
+            return Ok(state);
+        }
+        let mut state = State::default();
+        fold(id, &mut state, records)?;
+        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        mark(store, id, Snapshot::STATE, kept_at).await;
+        return Ok(state);
+    }
+    let mut state = State::default();
+    fold(id, &mut state, records)?;
+    Ok(state)
+}
+
+/// The newest snapshot of the state.
 async fn newest(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<Option<State>, StoreError> {
+    newest_of(store, id, Snapshot::STATE, end, Snapshot::restore).await
+}
+
+/// The newest snapshot `of` something that is as it was kept, and of this log.
+pub(super) async fn newest_of<T>(
+    store: &dyn Store,
+    id: &ExecutionId,
+    of: &str,
+    end: u64,
+    restore: impl Fn(&Snapshot, &Record) -> Result<T, BadSnapshot>,
+) -> Result<Option<T>, StoreError> {
     loop {
-        let snapshot = match store.newest_snapshot(id, end).await {
+        let snapshot = match store.newest_snapshot(id, of, end).await {
             Ok(Some(snapshot)) if snapshot.sequence > PAGE as u64 => snapshot,
             Ok(_) => return Ok(None),
             // What is never the truth is not needed either.
@@ -47,12 +89,19 @@ async fn newest(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<Option<
                 return Ok(None);
             }
         };
-        let last = store.read(id, snapshot.sequence - 1, 1).await?;
-        match restore(&snapshot, last.first()) {
-            Ok(state) => return Ok(Some(state)),
+        let restored = match store.read(id, snapshot.sequence - 1, 1).await?.first() {
+            Some(last) => restore(&snapshot, last),
+            None => Err(BadSnapshot {
+                execution: id.clone(),
+                sequence: snapshot.sequence,
+                reason: "the log ends before it".into(),
+            }),
+        };
+        match restored {
+            Ok(restored) => return Ok(Some(restored)),
             Err(bad) => {
-                tracing::warn!(%bad, "marked bad");
-                if !mark(store, id, snapshot.sequence).await {
+                tracing::warn!(of, %bad, "marked bad");
+                if !mark(store, id, of, snapshot.sequence).await {
                     return Ok(None); // it would be found again
                 }
             }
@@ -60,18 +109,9 @@ async fn newest(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<Option<
     }
 }
 
-fn restore(snapshot: &Snapshot, last: Option<&Record>) -> Result<State, BadSnapshot> {
-    let beyond = || BadSnapshot {
-        execution: snapshot.execution.clone(),
-        sequence: snapshot.sequence,
-        reason: "the log ends before it".into(),
-    };
-    snapshot.restore(last.ok_or_else(beyond)?)
-}
-
-async fn mark(store: &dyn Store, id: &ExecutionId, sequence: u64) -> bool {
-    let marked = store.mark_snapshot_bad(id, sequence).await;
-    marked.inspect_err(|error| tracing::warn!(execution = %id, %error, "not marked")).is_ok()
+pub(super) async fn mark(store: &dyn Store, id: &ExecutionId, of: &str, sequence: u64) -> bool {
+    let marked = store.mark_snapshot_bad(id, of, sequence).await;
+    marked.inspect_err(|error| tracing::warn!(execution = %id, of, %error, "not marked")).is_ok()
 }
 
 async fn read_on(store: &dyn Store, id: &ExecutionId, state: &mut State, end: u64) -> Result<(), StoreError> {
@@ -81,10 +121,15 @@ async fn read_on(store: &dyn Store, id: &ExecutionId, state: &mut State, end: u6
         if page.is_empty() {
             break;
         }
-        for record in &page {
-            let envelope = Envelope::decode(id, record).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-            state.apply(&envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-        }
+        fold(id, state, &page)?;
+    }
+    Ok(())
+}
+
+fn fold(id: &ExecutionId, state: &mut State, records: &[Record]) -> Result<(), StoreError> {
+    for record in records {
+        let envelope = Envelope::decode(id, record).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        state.apply(&envelope).map_err(|e| StoreError::Corrupt(e.to_string()))?;
     }
     Ok(())
 }

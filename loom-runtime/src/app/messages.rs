@@ -4,12 +4,16 @@
 use std::{
     future::{Future, IntoFuture},
     pin::Pin,
+    time::Duration,
 };
 
-use kernel::{Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status};
+use kernel::{Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status, Timestamp};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{App, Handle};
+use super::{
+    App, Handle,
+    answer::{fits, listed},
+};
 use crate::{
     inbox_item::Item,
     ports::{Posted, StoreError},
@@ -22,6 +26,28 @@ pub enum SendError {
     #[error("the message cannot be sent: {reason}")]
     Invalid {
         /// What is wrong.
+        reason: String,
+    },
+    /// The flow waits for nothing on this topic. Only of [`SendMessage::checked`].
+    #[error("no such topic: flow `{flow}` of execution `{execution}` never waits for messages on `{topic}`; it waits for: {known}", known = listed(.topics.iter().map(String::as_str)))]
+    UnknownTopic {
+        /// To whom.
+        execution: ExecutionId,
+        /// Its flow.
+        flow: String,
+        /// The topic.
+        topic: String,
+        /// The topics that it and its parts wait for.
+        topics: Vec<String>,
+    },
+    /// The message does not fit the schema of its topic. Only of [`SendMessage::checked`].
+    #[error("the message does not fit topic `{topic}` of flow `{flow}`: {reason}")]
+    Misfit {
+        /// The flow.
+        flow: String,
+        /// The topic.
+        topic: String,
+        /// What is wrong, and where; never the value.
         reason: String,
     },
     /// Another message was sent under this key.
@@ -83,11 +109,15 @@ pub struct SendMessage {
     by: String,
     key: Option<String>,
     early: bool,
+    checked: bool,
 }
 
 impl App {
     /// Sends a message to an execution: `app.send(&id, "jobs", &job).await?`. It waits in the inbox, behind those that
     /// came before it on its topic, until the flow takes it with `ctx.receive("jobs")`; through restarts and new runs.
+    ///
+    /// Nothing is looked up about the topic, unless [`SendMessage::checked`]: what nobody waits for, or can read, becomes a
+    /// dead letter in time.
     ///
     /// # Errors
     /// See [`SendError`]: there is no such execution (unless [`SendMessage::early`]), or it has ended.
@@ -100,7 +130,21 @@ impl App {
             by: "unknown".into(),
             key: None,
             early: false,
+            checked: false,
         }
+    }
+
+    /// Forgets what was sent [early](SendMessage::early) longer ago than `age` to executions that still do not exist, and
+    /// answers how much that is. With `rehearsal`, it only counts. Nothing does so by itself: an id that was misspelt keeps
+    /// its messages for ever. Choose an age within which whatever is to be started has been. A fork that waits for a child
+    /// which its origin is still to start asks again when it is taken up.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn prune_early(&self, age: Duration, rehearsal: bool) -> Result<u64, StoreError> {
+        let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        let now = self.engine.clock.now().as_micros();
+        self.engine.store.prune_early(Timestamp::from_micros(now.saturating_sub(age)), rehearsal).await
     }
 }
 
@@ -117,14 +161,55 @@ impl SendMessage {
         self
     }
 
-    /// Keeps the message for an execution that does not exist yet, until it is started.
+    /// Keeps the message for an execution that does not exist yet, until it is started; or until somebody has the messages
+    /// forgotten that have waited too long ([`App::prune_early`]): its sender was told that it is held, and is told no more.
     pub fn early(mut self) -> Self {
         self.early = true;
         self
     }
 
+    /// Holds the message to what the flow of this program says of itself ([`FlowDescriptor::all_messages`]): its topic is
+    /// one that the flow waits for, and it fits the schema. For people, who mistype; a program that is newer or older
+    /// than the one which runs the flow may be wrong about it. Nothing is held to a flow that this program does not
+    /// have, nor to an execution that there is not or that has ended, which the store tells.
+    ///
+    /// ```
+    /// # use loom_runtime::SendError;
+    /// # async fn nudge(app: loom_runtime::App, id: loom_runtime::ExecutionId) -> Result<(), SendError> {
+    /// app.send(&id, "deposit", &30).by("ada").checked().await
+    /// # }
+    /// ```
+    ///
+    /// [`FlowDescriptor::all_messages`]: crate::FlowDescriptor::all_messages
+    pub fn checked(mut self) -> Self {
+        self.checked = true;
+        self
+    }
+
+    /// Whether the flow takes it, as far as this program knows.
+    async fn check(&self, body: &Payload) -> Result<(), SendError> {
+        let Some(row) = self.app.engine.store.get(&self.to).await?.filter(|row| !row.status.is_terminal())
+        else {
+            return Ok(());
+        };
+        let Some(flow) = self.app.registry().flow(&row.flow) else { return Ok(()) };
+        let (messages, topic) = (flow.all_messages(), self.topic.clone());
+        let Some(known) = messages.iter().find(|message| message.name == topic) else {
+            let topics = messages.iter().map(|message| message.name.to_owned()).collect();
+            return Err(SendError::UnknownTopic { execution: row.id, flow: row.flow, topic, topics });
+        };
+        fits((known.schema)().as_value(), body).map_err(|reason| SendError::Misfit {
+            flow: row.flow,
+            topic,
+            reason,
+        })
+    }
+
     async fn send(self, reply_to: Option<String>) -> Result<(), SendError> {
-        let Self { app, to, topic, body, by, key, early } = self;
+        if let (true, Ok(body)) = (self.checked, &self.body) {
+            self.check(body).await?;
+        }
+        let Self { app, to, topic, body, by, key, early, checked: _ } = self;
         let body = body.map_err(|e| SendError::Invalid { reason: e.0 })?;
         app.engine.limits.check_given(&body).map_err(|reason| SendError::Invalid { reason })?;
         let post_key = key.as_ref().map(|key| format!("message:{key}"));
@@ -151,6 +236,15 @@ impl IntoFuture for SendMessage {
     }
 }
 
+/// An update that was sent: its reply can be waited for, or looked for.
+pub struct SentUpdate {
+    app: App,
+    to: ExecutionId,
+    reply_to: String,
+    /// Where in the log a reply can be.
+    from: u64,
+}
+
 impl App {
     /// Asks an execution for something, and waits for its reply, for as long as it takes: the flow takes the update with
     /// `ctx.receive("topic").update()`, and accepts or rejects it. With a [`SendMessage::key`], asked again after a lost
@@ -159,6 +253,14 @@ impl App {
     /// # Errors
     /// See [`UpdateError`]: an update is never lost silently, at the execution's end either.
     pub async fn update<R: DeserializeOwned>(&self, update: SendMessage) -> Result<R, UpdateError> {
+        self.send_update(update).await?.reply().await
+    }
+
+    /// Sends an update as [`App::update`] does, and leaves the waiting for its reply to the caller.
+    ///
+    /// # Errors
+    /// It was not sent: see [`SendError`].
+    pub async fn send_update(&self, update: SendMessage) -> Result<SentUpdate, SendError> {
         let to = update.to.clone();
         let reply_to = update.key.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         // The reply may be there already, if it was asked for before: its run is read from the start.
@@ -169,31 +271,72 @@ impl App {
         match update.send(Some(reply_to.clone())).await {
             // An update that was sent before may have its reply.
             Err(SendError::Store(StoreError::Terminal { .. })) | Ok(()) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
-        let mut events = self.events(&to, from);
+        Ok(SentUpdate { app: self.clone(), to, reply_to, from })
+    }
+}
+
+impl SentUpdate {
+    /// Waits for the reply, for as long as it takes.
+    ///
+    /// # Errors
+    /// See [`UpdateError`].
+    pub async fn reply<R: DeserializeOwned>(&self) -> Result<R, UpdateError> {
+        let mut events = self.app.events(&self.to, self.from);
         while let Some(envelope) = events.next().await {
-            let reply = match envelope {
-                Err(StoreError::Unavailable(_)) => continue,
+            match envelope {
+                Err(StoreError::Unavailable(_)) => {}
                 Err(error) => return Err(error.into()),
-                Ok(envelope) => match envelope.event {
-                    Event::UpdateAnswered(e) if e.reply_to == reply_to => e.reply,
-                    Event::MessageDeadLettered(e) if e.message.reply_to.as_ref() == Some(&reply_to) => {
-                        Reply::Rejected(e.reason)
+                Ok(envelope) => {
+                    if let Some(reply) = self.reply_in(envelope.event) {
+                        return reply;
                     }
-                    _ => continue,
-                },
-            };
-            return match reply {
+                }
+            }
+        }
+        let status = self.app.row(&self.to).await?.status;
+        Err(UpdateError::Ended { execution: self.to.clone(), status })
+    }
+
+    /// The reply, if the log has it by now.
+    ///
+    /// # Errors
+    /// See [`UpdateError`].
+    pub async fn look<R: DeserializeOwned>(&self) -> Result<Option<R>, UpdateError> {
+        const PAGE: usize = 500;
+        // Before the log is read: it may end meanwhile.
+        let status = self.app.row(&self.to).await?.status;
+        let mut from = self.from;
+        loop {
+            let page = self.app.log(&self.to, from, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            from = last.sequence + 1;
+            if let Some(reply) = page.into_iter().find_map(|envelope| self.reply_in(envelope.event)) {
+                return reply.map(Some);
+            }
+        }
+        if status.is_terminal() {
+            return Err(UpdateError::Ended { execution: self.to.clone(), status });
+        }
+        Ok(None)
+    }
+
+    /// What an event says of this update.
+    fn reply_in<R: DeserializeOwned>(&self, event: Event) -> Option<Result<R, UpdateError>> {
+        match event {
+            Event::UpdateAnswered(e) if e.reply_to == self.reply_to => Some(match e.reply {
                 Reply::Rejected(reason) => Err(UpdateError::Rejected { reason }),
                 Reply::Accepted(reply) => reply.decode().map_err(|reason| UpdateError::Undecodable {
                     ty: std::any::type_name::<R>(),
                     reason: reason.0,
                 }),
-            };
+            }),
+            Event::MessageDeadLettered(e) if e.message.reply_to.as_ref() == Some(&self.reply_to) => {
+                Some(Err(UpdateError::Rejected { reason: e.reason }))
+            }
+            _ => None,
         }
-        let status = self.row(&to).await?.status;
-        Err(UpdateError::Ended { execution: to, status })
     }
 }
 

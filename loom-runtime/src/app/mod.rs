@@ -26,7 +26,7 @@ pub use branches::BranchError;
 pub use builder::{AppBuilder, BuildError};
 pub use fork::{ChildPolicy, Fork, ForkError};
 pub use handle::{ExecutionError, Handle};
-pub use messages::{SendError, SendMessage, UpdateError};
+pub use messages::{SendError, SendMessage, SentUpdate, UpdateError};
 pub use pending::{Pending, Said};
 pub use project::ProjectError;
 pub use simulate::{Asked, Simulate, Simulation};

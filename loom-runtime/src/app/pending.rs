@@ -1,8 +1,8 @@
-//! What people said to an execution that its owner has not taken in yet: the inbox, with types.
+//! What was said to an execution that its owner has not taken in yet: the inbox, with types.
 //! Not how it is said: that is `answer.rs`; and not the log, which has what was taken in.
 
 use kernel::{
-    ExecutionId, FrameId, Payload, Timestamp,
+    ExecutionId, FrameId, Message, Payload, Timestamp,
     machine::{Input, Verdict},
 };
 
@@ -47,6 +47,17 @@ pub enum Said {
         /// By whom.
         by: String,
     },
+    /// A message, from outside or from another execution.
+    Message {
+        /// Its topic.
+        topic: String,
+        /// What it says.
+        body: Payload,
+        /// By whom.
+        by: String,
+        /// Whether it is an update, whose sender waits for a reply.
+        expects_reply: bool,
+    },
     /// That it is to be tried again, though it is parked.
     Retry,
 }
@@ -71,6 +82,9 @@ impl App {
                 Input::Answer { frame, answer, by, .. } => Said::Answer { frame, answer, by },
                 Input::Cancel { reason, by, .. } => Said::Cancel { reason, by },
                 Input::Verdict { frame, verdict, by, .. } => Said::Verdict { frame, verdict, by },
+                Input::Message { message: Message { topic, body, by, reply_to }, .. } => {
+                    Said::Message { topic, body, by, expects_reply: reply_to.is_some() }
+                }
                 Input::Noted { .. } => Said::Retry,
                 _ => return None,
             };

@@ -162,7 +162,8 @@ async fn start(
     engine.limits.check_given(&input).map_err(|reason| StartError::Input { flow: flow.into(), reason })?;
     let id: ExecutionId = id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()).parse()?;
     let digest = input.digest();
-    let birth = Birth { id: id.clone(), flow: flow.into(), input, parent: None, place };
+    let (version, parent) = (None, None);
+    let birth = Birth { id: id.clone(), flow: flow.into(), input, version, parent, place };
     match engine.create(birth).await? {
         Some(row) if row.flow != flow => {
             return Err(StartError::Conflict { id, flow: row.flow, what: "another flow" });

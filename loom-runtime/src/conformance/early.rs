@@ -140,6 +140,28 @@ pub async fn early_items_are_moved_once(store: Shared) {
     assert!(pending(&store, "a").await.is_empty());
 }
 
+pub async fn old_early_items_are_forgotten_when_asked(store: Shared) {
+    let old = |name: &str, key: &str| NewItem { at: at(40), ..early(name, Some(key), "1") };
+    for item in [old("a", "k"), old("b", "k"), old("b", "l"), early("b", None, "2")] {
+        assert!(matches!(store.post(item).await, Ok(Posted::Accepted(_))));
+    }
+    // What has its execution is no early item any more, however old.
+    Owner::create(&store, "a").await;
+    assert_eq!(store.prune_early(at(40), false).await, Ok(0), "posted at 40");
+    assert_eq!(store.prune_early(at(50), true).await, Ok(2), "counted");
+    assert_eq!(store.prune_early(at(50), true).await, Ok(2), "and left");
+    assert_eq!(store.prune_early(at(50), false).await, Ok(2));
+    assert_eq!(store.prune_early(at(50), false).await, Ok(0));
+    // The key is free, and positions do not come again.
+    let newest = kept(&store, "b", Some("k"), "3").await;
+    assert_eq!(store.prune_early(at(51), false).await, Ok(2));
+    assert!(kept(&store, "b", None, "4").await > newest);
+    Owner::create(&store, "b").await;
+    let payloads = |items: Vec<InboxItem>| items.into_iter().map(|item| item.payload).collect::<Vec<_>>();
+    assert_eq!(payloads(pending(&store, "b").await), ["4"]);
+    assert_eq!(payloads(pending(&store, "a").await), ["1"]);
+}
+
 pub async fn no_early_item_is_lost_to_a_creation(store: Shared) {
     for round in 0..40 {
         let name = format!("e{round}");

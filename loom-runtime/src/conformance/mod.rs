@@ -178,6 +178,7 @@ macro_rules! store_conformance {
                 only_an_early_item_is_kept
                 early_makes_no_difference_to_what_exists
                 early_items_are_moved_once
+                old_early_items_are_forgotten_when_asked
                 no_early_item_is_lost_to_a_creation
             }
             posts {
@@ -223,6 +224,7 @@ macro_rules! store_conformance {
                 the_newest_at_or_before_a_position_is_found
                 b81_a_bad_snapshot_is_never_picked_again
                 pruning_keeps_the_newest
+                snapshots_of_other_things_are_apart
             }
             races {
                 b88_fifty_concurrent_creates_give_one

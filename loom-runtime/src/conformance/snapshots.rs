@@ -8,11 +8,11 @@ use super::{Shared, fixture::*};
 use crate::ports::StoreError;
 
 fn snapshot(name: &str, sequence: u64, body: &str) -> Snapshot {
-    Snapshot { execution: id(name), sequence, body: body.into() }
+    Snapshot { execution: id(name), of: "state".into(), sequence, body: body.into() }
 }
 
 async fn newest(store: &Shared, name: &str, at_most: u64) -> Option<(u64, String)> {
-    let found = store.newest_snapshot(&id(name), at_most).await.expect("an answer");
+    let found = store.newest_snapshot(&id(name), "state", at_most).await.expect("an answer");
     found.map(|found| {
         assert_eq!(found.execution, id(name));
         (found.sequence, found.body)
@@ -51,10 +51,10 @@ pub async fn b81_a_bad_snapshot_is_never_picked_again(store: Shared) {
     for sequence in [2, 5] {
         store.put_snapshot(&snapshot("a", sequence, "good")).await.expect("kept");
     }
-    store.mark_snapshot_bad(&id("a"), 5).await.expect("marked");
-    store.mark_snapshot_bad(&id("a"), 5).await.expect("marked before");
-    store.mark_snapshot_bad(&id("a"), 4).await.expect("there is none");
-    store.mark_snapshot_bad(&id("nobody"), 4).await.expect("there is none");
+    store.mark_snapshot_bad(&id("a"), "state", 5).await.expect("marked");
+    store.mark_snapshot_bad(&id("a"), "state", 5).await.expect("marked before");
+    store.mark_snapshot_bad(&id("a"), "state", 4).await.expect("there is none");
+    store.mark_snapshot_bad(&id("nobody"), "state", 4).await.expect("there is none");
     assert_eq!(newest(&store, "a", u64::MAX).await, Some((2, "good".to_owned())));
     store.put_snapshot(&snapshot("a", 5, "again")).await.expect("not an error");
     assert_eq!(newest(&store, "a", u64::MAX).await, Some((2, "good".to_owned())));
@@ -71,15 +71,37 @@ pub async fn pruning_keeps_the_newest(store: Shared) {
             store.put_snapshot(&snapshot(name, sequence, "s")).await.expect("kept");
         }
     }
-    store.mark_snapshot_bad(&id("a"), 6).await.expect("marked");
-    store.prune_snapshots(&id("a"), 2).await.expect("pruned");
+    store.mark_snapshot_bad(&id("a"), "state", 6).await.expect("marked");
+    store.prune_snapshots(&id("a"), "state", 2).await.expect("pruned");
     assert_eq!(newest(&store, "a", u64::MAX).await.map(|found| found.0), Some(5));
     assert_eq!(newest(&store, "a", 4).await.map(|found| found.0), Some(4));
     assert_eq!(newest(&store, "a", 3).await, None);
     store.put_snapshot(&snapshot("a", 6, "again")).await.expect("not an error");
     assert_eq!(newest(&store, "a", u64::MAX).await.map(|found| found.0), Some(5), "the mark stays");
     assert_eq!(newest(&store, "b", 3).await.map(|found| found.0), Some(3));
-    store.prune_snapshots(&id("b"), 0).await.expect("pruned");
+    store.prune_snapshots(&id("b"), "state", 0).await.expect("pruned");
     assert_eq!(newest(&store, "b", u64::MAX).await, None);
-    store.prune_snapshots(&id("nobody"), 1).await.expect("there is nothing");
+    store.prune_snapshots(&id("nobody"), "state", 1).await.expect("there is nothing");
+}
+
+pub async fn snapshots_of_other_things_are_apart(store: Shared) {
+    Owner::create(&store, "a").await;
+    let of = |of: &str, sequence, body: &str| Snapshot { of: of.into(), ..snapshot("a", sequence, body) };
+    for what in ["orders", "ORDERS", ""] {
+        store.put_snapshot(&of(what, 3, what)).await.expect("kept");
+        store.put_snapshot(&of(what, 2, what)).await.expect("kept");
+    }
+    let newest = async |what: &str| {
+        let found = store.newest_snapshot(&id("a"), what, u64::MAX).await.expect("an answer");
+        found.map(|found| (found.of, found.sequence, found.body))
+    };
+    let kept = |what: &str, sequence| Some((what.to_owned(), sequence, what.to_owned()));
+    assert_eq!(newest("state").await, None);
+    for what in ["orders", "ORDERS", ""] {
+        assert_eq!(newest(what).await, kept(what, 3));
+    }
+    store.mark_snapshot_bad(&id("a"), "orders", 3).await.expect("marked");
+    store.prune_snapshots(&id("a"), "ORDERS", 0).await.expect("pruned");
+    assert_eq!(newest("orders").await, kept("orders", 2));
+    assert_eq!((newest("ORDERS").await, newest("").await), (None, kept("", 3)));
 }

@@ -29,6 +29,8 @@ pub struct CallDynamic {
     place: Place,
     limits: Limits,
     flow: String,
+    /// Of the input's shape.
+    version: u32,
     child: Option<String>,
     on_close: OnClose,
     stage: Stage<Payload>,
@@ -37,9 +39,15 @@ pub struct CallDynamic {
 placed!(CallDynamic);
 
 impl CallDynamic {
-    pub(super) fn new(cx: Cx, place: Place, limits: Limits, flow: String, input: Payload) -> Self {
+    pub(super) fn new(
+        cx: Cx,
+        place: Place,
+        limits: Limits,
+        flow: String,
+        (input, version): (Payload, u32),
+    ) -> Self {
         let (child, on_close) = (None, OnClose::default());
-        Self { cx, place, limits, flow, child, on_close, stage: Stage::Inert(input) }
+        Self { cx, place, limits, flow, version, child, on_close, stage: Stage::Inert(input) }
     }
 
     /// The child's execution id, in place of the one that is derived from this execution's and the call's.
@@ -61,9 +69,9 @@ impl Future for CallDynamic {
     type Output = Result<Payload, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, limits, flow, child, on_close, stage } = &mut *self;
+        let Self { cx, place, limits, flow, version, child, on_close, stage } = &mut *self;
         let settled = stage.poll(context, |input| {
-            place.call(cx, "a child", asked(flow, input, given(child.take()), *on_close, limits))
+            place.call(cx, "a child", asked(flow, (input, *version), given(child.take()), *on_close, limits))
         });
         match settled {
             Poll::Ready(Settled::Completed(output)) => Poll::Ready(Ok(output)),

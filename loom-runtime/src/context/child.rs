@@ -94,7 +94,10 @@ impl<F: Flow> ChildCall<F> {
                 .cloned()
                 .flatten()
                 .or_else(|| place.frame().map(|frame| cx.child(&frame)));
-            place.call(cx, flow, asked(flow, input, given, options.on_close, limits))
+            place.call(cx, flow, {
+                let input = (input, F::DESCRIPTOR.versions.current);
+                asked(flow, input, given, options.on_close, limits)
+            })
         })
     }
 
@@ -241,7 +244,7 @@ pub(super) fn given(id: Option<String>) -> Result<Option<ExecutionId>, EffectErr
 /// What is asked of the machine. A child whose input is too large, or whose id is none, is refused.
 pub(super) fn asked(
     flow: &str,
-    input: Payload,
+    (input, version): (Payload, u32),
     given: Result<Option<ExecutionId>, EffectError>,
     on_close: OnClose,
     limits: &Limits,
@@ -251,7 +254,7 @@ pub(super) fn asked(
         Err(error) => (None, Some(error)),
     };
     let refuse = limits.refuse_input(flow, &input).or(wrong);
-    Op::Child { flow: flow.into(), input, child, on_close, refuse }
+    Op::Child { flow: flow.into(), input, version, child, on_close, refuse }
 }
 
 /// A call whose outcome nobody reads.

@@ -131,7 +131,9 @@ impl Ctx {
         if self.site.is_none() {
             place.set_id(name);
         }
-        CallDynamic::new(self.cx.clone(), place, self.limits, flow.into(), input)
+        let flow = flow.into();
+        let version = self.program.registry.input_version(&flow);
+        CallDynamic::new(self.cx.clone(), place, self.limits, flow, (input, version))
     }
 
     /// Runs branches at once. See [`Parallel`].
@@ -216,6 +218,11 @@ impl Ctx {
 
     /// Whether the flow takes a changed path here: `if ctx.changed("new-tax") { new } else { old }`. New executions do.
     /// One that was past this place before the change was deployed keeps to the old path; what it takes is recorded.
+    ///
+    /// Once no execution is on the old path any more, the old path and the call go together, and `new` alone stays. A replay
+    /// passes over a marker that the code does not ask for, and still holds against the code what follows it in the log: an
+    /// execution that is on the old path all the same waits for code, and so does one on the new path when it is the old one
+    /// that was kept. Do not give the name to a later change: logs that hold it would take that one's new path.
     pub fn changed(&self, name: &'static str) -> bool {
         let mut place = self.place();
         place.set_id(name);
@@ -233,7 +240,8 @@ impl Ctx {
     }
 
     /// Makes a choice once: `choose` runs the first time, and its value holds for ever. It may look at clocks and
-    /// random numbers.
+    /// random numbers, and does nothing to the world: what acts is a step. It runs again when the process ended before the
+    /// choice was recorded, and in a [simulation](crate::App::simulate) that goes past it.
     pub fn decide<T, C>(&self, name: &'static str, choose: C) -> Decide<T, C>
     where
         T: Serialize + DeserializeOwned,

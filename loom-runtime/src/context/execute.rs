@@ -48,7 +48,8 @@ pub struct Execute {
     stage: Stage<Result<Payload, InvalidPayload>>,
 }
 
-/// Why a step that was called by its name gave no output.
+/// Why a step that was called by its name gave no output. `?` turns it into `loom::Error`, and into any enum that derives
+/// [`Failure`]: see [`ExecuteError::into_failure`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecuteError {
     /// The step returned an error of its own.
@@ -82,6 +83,18 @@ impl ExecuteError {
         match self {
             Self::Failed { error, .. } => error.decode().ok(),
             Self::Engine(_) => None,
+        }
+    }
+
+    /// The failure `E` of whoever called the step, as `?` makes it: the engine's report; the step's own error, where it
+    /// reads as an `E`; else [`EffectError::StepFailed`], which names it.
+    pub fn into_failure<E: Failure>(self) -> E {
+        let own = self.own();
+        match self {
+            Self::Engine(engine) => E::from_engine(engine),
+            Self::Failed { step, code, message, .. } => {
+                own.unwrap_or_else(|| E::from_engine(EffectError::StepFailed { step, code, message }))
+            }
         }
     }
 

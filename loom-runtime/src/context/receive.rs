@@ -12,6 +12,7 @@ use kernel::{
     FrameId, Message, Payload, Reply, SourceLine,
     machine::{Cx, Op, Settled},
 };
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -40,8 +41,9 @@ impl<T: DeserializeOwned> Receive<T> {
         Self { cx, place, topic, stage: Stage::Inert(()), body: PhantomData }
     }
 
-    /// Takes updates: the sender waits for a reply, which the flow gives.
-    pub fn update<R: Serialize>(self) -> ReceiveUpdate<T, R> {
+    /// Takes updates: the sender waits for a reply, which the flow gives. Written in place, with its type, the reply is
+    /// part of what the flow tells of itself: `ctx.receive::<u32>("deposit").update::<u32>()`.
+    pub fn update<R: Serialize + JsonSchema>(self) -> ReceiveUpdate<T, R> {
         ReceiveUpdate { receive: self, reply: PhantomData }
     }
 

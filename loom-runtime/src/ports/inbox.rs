@@ -22,12 +22,17 @@ pub trait Inbox: Send + Sync {
     /// For a missing execution an [`early`](NewItem::early) item is kept instead, as durably, and answered as in
     /// an inbox: keys are unique among the early items of an id. The creation of that execution moves them
     /// into its inbox in its own transaction, with their positions and so in their order, and their keys count
-    /// there. Until then nobody can read them.
+    /// there. Until then nobody can read them. They are kept until [`prune_early`](Self::prune_early) takes them.
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError>;
 
     /// The unconsumed items of an execution newer than `after`, in order; none when it does not exist, early
     /// ones included.
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError>;
+
+    /// Forgets the early items that were posted before `before` (by their `at`) and whose execution still does not
+    /// exist, and answers how many those are; in a `rehearsal` it only counts them. The keys of what is forgotten are
+    /// free again. What has reached an inbox is not an early item any more.
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError>;
 }
 
 /// An item to post.

@@ -60,10 +60,13 @@ fn of_item(old: &Value, new: &Value) -> String {
 /// `8 → 20`, `+ refund − cancel`, `tokens 5 → none`, or that it is another.
 fn of_value(key: &str, old: &Value, new: &Value) -> String {
     // Schemas and graphs are for the lines below.
-    let has_lines = ["input", "output", "error", "arguments", "state", "data", "graph"].contains(&key);
+    let has_lines = ["input", "output", "error", "arguments", "state", "data", "graph", "message", "reply"]
+        .contains(&key);
     match (old, new) {
         (Value::Array(old), Value::Array(new)) if !has_lines => of_list(old, new),
         (Value::Object(_), Value::Object(_)) if !has_lines => of_item(old, new),
+        (Value::Null, Value::Object(_)) => "new".to_owned(),
+        (Value::Object(_), Value::Null) => "gone".to_owned(),
         _ => match (short(old), short(new)) {
             (Some(old), Some(new)) => format!("{old} → {new}"),
             _ => "changed".to_owned(),

@@ -1,16 +1,16 @@
 //! The content of a shape file: sorted, one fact a line, no places.
 //! Not the structural fingerprint, which executions carry: this is for people who review.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use kernel::{Delivery, RetryPolicy};
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use crate::{
-    AgentDescriptor, Arm, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound, Node,
-    PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry, SkillDescriptor,
-    StepDescriptor,
+    AgentDescriptor, Arm, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound,
+    MessageDescriptor, Node, PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry,
+    SkillDescriptor, StepDescriptor,
 };
 
 /// What a document tells of a crate, by kind; an item is in one of them.
@@ -97,7 +97,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Value {
-    let mut shape = body(types, registry, flow.gates, flow.parts, flow.effects, flow.graph);
+    let mut shape = body(types, registry, (flow.gates, flow.messages), flow.parts, flow.effects, flow.graph);
     shape["input"] = types.mention(flow.input);
     shape["output"] = types.mention(flow.output);
     shape["error"] = types.mention(flow.error);
@@ -106,6 +106,8 @@ fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Valu
     }
     if let Some(schedule) = flow.schedule {
         shape["schedule"] = format!("{} {}", schedule.cron, schedule.time_zone).into();
+        shape["overlap"] = schedule.overlap.to_string().into();
+        shape["catch_up"] = schedule.catch_up.to_string().into();
     }
     shape
 }
@@ -161,7 +163,7 @@ fn policy(policy: &PolicyDescriptor) -> Value {
 
 /// Two parts may have one name; the second goes by its module as well.
 fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, Value>, types: &mut Schemas) {
-    let shape = body(types, registry, part.gates, part.parts, part.effects, part.graph);
+    let shape = body(types, registry, (part.gates, part.messages), part.parts, part.effects, part.graph);
     match parts.get(part.name) {
         Some(known) if *known != shape => {
             parts.insert(format!("{}::{}", part.location.module, part.name), shape);
@@ -176,7 +178,7 @@ fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, 
 fn body(
     types: &mut Schemas,
     registry: &Registry,
-    gates: &[GateDescriptor],
+    (gates, messages): (&[GateDescriptor], &[MessageDescriptor]),
     parts: &[PartFn],
     effects: Option<&'static [&'static str]>,
     graph: &[Node],
@@ -186,8 +188,21 @@ fn body(
     let mut parts: Vec<_> = parts.iter().map(|part| part().name).collect();
     parts.sort_unstable();
     let mut shape = json!({"gates": gates, "parts": parts, "graph": nodes(graph, registry)});
+    if !messages.is_empty() {
+        let taken = messages.iter().map(|message| (message.name.to_owned(), taken(message, types)));
+        shape["messages"] = Value::Object(taken.collect());
+    }
     if let Some(effects) = effects {
         shape["effects"] = effects.into();
+    }
+    shape
+}
+
+/// What may be sent on a topic, and what comes back.
+fn taken(message: &MessageDescriptor, types: &mut Schemas) -> Value {
+    let mut shape = json!({"message": types.mention(message.schema)});
+    if let Some(reply) = message.reply {
+        shape["reply"] = types.mention(reply);
     }
     shape
 }
@@ -270,7 +285,12 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
                 Value::Object(Map::from_iter([(name.to_owned(), within(body))]))
             }
             Node::Branch { arms: ways, .. } => json!({"branch": arms(ways)}),
-            Node::Parallel { arms: sides, .. } => json!({"side by side": arms(sides)}),
+            Node::Parallel { policy, limit, arms: sides, .. } => {
+                let limit = limit.map(|limit| format!("limit {limit}"));
+                let said = policy.map(|policy| policy.as_str().to_owned()).into_iter().chain(limit);
+                let key = iter::once("side by side".to_owned()).chain(said).collect::<Vec<_>>().join(", ");
+                Value::Object(Map::from_iter([(key, arms(sides))]))
+            }
             Node::Break { name, .. } => jump("break", name),
             Node::Continue { name, .. } => jump("continue", name),
             Node::Propagate { .. } | Node::Return { .. } => "return".into(),

@@ -10,7 +10,7 @@
 //!
 //! | item | what the file holds of it |
 //! |---|---|
-//! | flow, part | gates, parts, effect ceiling, input, output, error, policies, schedule; what it calls, in which loops and branches |
+//! | flow, part | gates, messages with their replies, parts, effect ceiling, input, output, error, policies, schedule; what it calls, in which loops and branches |
 //! | agent | the same, and instructions, model, tools, skills, `max_turns`, budget |
 //! | step | delivery, retries, limits, effect classes, input, output, error |
 //! | tool | the same, and its description; the input is called `arguments` |

@@ -43,6 +43,8 @@ pub(crate) struct Birth {
     pub(crate) id: ExecutionId,
     pub(crate) flow: String,
     pub(crate) input: Payload,
+    /// The version of the input's shape, if it is not the one of today.
+    pub(crate) version: Option<u32>,
     pub(crate) parent: Option<Parent>,
     pub(crate) place: Place,
 }
@@ -101,7 +103,7 @@ impl Engine {
         self: &Arc<Self>,
         birth: Birth,
     ) -> Result<Option<Box<ExecutionRow>>, StoreError> {
-        let Birth { id, flow, input, parent, place } = birth;
+        let Birth { id, flow, input, version, parent, place } = birth;
         let fresh = uuid::Uuid::now_v7();
         match place {
             Place::Worker => self.boot(),
@@ -113,7 +115,7 @@ impl Engine {
             flow: flow.clone(),
             input,
             code: self.code(&flow),
-            input_version: self.registry.flow(&flow).map_or(1, |flow| flow.versions.current),
+            input_version: version.unwrap_or_else(|| self.registry.input_version(&flow)),
             // Two starts of one id may race: the one that is recorded gives the seed.
             seed: Digest::of_parts(&[id.as_str().as_bytes(), fresh.as_bytes()]),
             parent,
@@ -178,12 +180,13 @@ impl Engine {
     /// Starts a child, however often it is asked to. One that has ended already tells how: an earlier run of its
     /// parent may have heard of that, and nobody would tell this one.
     pub(crate) async fn start_child(self: &Arc<Self>, start: &StartChild) -> Result<Begun, StoreError> {
-        let StartChild { child, flow, input, parent } = start.clone();
+        let StartChild { child, flow, input, input_version, parent } = start.clone();
         if self.registry.flow(&flow).is_none() {
             return Ok(Begun::Refused(format!("this program has no flow `{flow}`")));
         }
         let (digest, place) = (input.digest(), Place::Alone);
-        let birth = Birth { id: child.clone(), flow, input, parent: Some(parent), place };
+        let (version, parent) = (Some(input_version), Some(parent));
+        let birth = Birth { id: child.clone(), flow, input, version, parent, place };
         let Some(row) = self.create(birth).await? else { return Ok(Begun::Runs) };
         if row.flow != start.flow || row.input != digest {
             let reason = format!("the id is taken by an execution of `{}` with another input", row.flow);
@@ -214,7 +217,8 @@ impl Engine {
         let wrong = |error: kernel::InvalidId| StoreError::Corrupt(error.to_string());
         let id: ExecutionId = service.execution.parse().map_err(wrong)?;
         let (flow, input) = (service.flow.name.to_owned(), service.input.clone());
-        let birth = Birth { id: id.clone(), flow, input, parent: None, place: Place::Elsewhere };
+        let (version, parent, place) = (None, None, Place::Elsewhere);
+        let birth = Birth { id: id.clone(), flow, input, version, parent, place };
         if self.create(birth).await?.is_none() {
             return Ok(());
         }

@@ -118,6 +118,8 @@ pub(super) struct Driver {
     /// Since when events wait for company.
     lagging: Option<Instant>,
     drain: Option<Instant>,
+    /// The length of the log when this owner took it up.
+    taken_up: u64,
     /// Whether a snapshot is due, and waits for the log to be durable.
     snapshot_due: bool,
 }
@@ -147,6 +149,7 @@ impl Driver {
             seen,
             lagging,
             drain,
+            taken_up: 0,
             snapshot_due: false,
         }
     }
@@ -227,6 +230,7 @@ impl Driver {
                 (claim.row.flow.clone(), claim.row.base, claim.row.next, reason.to_owned(), None)
             }
         };
+        self.taken_up = next;
         let Some(descriptor) = self.engine.registry.flow(&flow) else {
             let message = format!("this program has no flow `{flow}`");
             let report = ParkReport::new(Fault::MissingFlow, message);
@@ -317,7 +321,8 @@ impl Driver {
                             let events = batch.events.iter().map(|envelope| &envelope.event);
                             self.engine.streams.recorded(&self.execution, events);
                             self.publish_progress(machine, &batch);
-                            snapshots::keep(&self.engine, machine, &batch, &mut self.snapshot_due);
+                            let (from, due) = (self.taken_up, &mut self.snapshot_due);
+                            snapshots::keep(&self.engine, machine, &batch, from, due);
                         }
                         false => {
                             self.offer(machine, Input::Refused);

@@ -221,6 +221,8 @@ impl Engine {
         wanted: usize,
         execution: Option<ExecutionId>,
     ) -> Result<usize, StoreError> {
+        // A shutdown waits for the answer: what the store has given to this worker is handed back like everything else.
+        let _asking = self.drivers.token();
         let seats = self.seats(wanted);
         let limit = seats.count;
         if limit == 0 {

@@ -35,8 +35,10 @@ pub struct WorkerOptions {
     pub linger: Duration,
     /// How long events may wait for company when nothing depends on them. 10 ms unless set.
     pub lag: Duration,
-    /// About how many events of a run lie between two snapshots of its state, which shorten reads of it; fewer and fewer
-    /// of them in a run that gets very long. 0 for none, unless set: they about halve a read of more than 1,000 events (41
+    /// About how many events of a run lie between two snapshots of its state, which shorten reads and forks of it; fewer and
+    /// fewer of them in a run that gets very long. One more is kept where the execution suspends, if it has passed a quarter
+    /// of that distance since it was taken up, so that one which wakes for a few events writes none; and one of each fork of
+    /// more than 1,000 events. 0 for none, unless set: they about halve a read of more than 1,000 events (41
     /// to 22 ms at 20,000), and cost a write each. A shorter log is read without them.
     pub snapshot_every: u64,
     /// Whether to take up what other, vanished workers left, and whatever else is due. True unless set.

@@ -1,9 +1,9 @@
-//! When a worker keeps a snapshot of an execution, and how many.
+//! When a worker keeps a snapshot of an execution, and how many: on the way, at suspensions, of forks.
 //! Not their use: that is for reads, a driver always replays.
 
 use std::sync::Arc;
 
-use kernel::{Batch, Machine, Snapshot};
+use kernel::{Batch, Machine, Snapshot, Status};
 
 use super::Engine;
 
@@ -14,12 +14,20 @@ const KEPT: usize = 2;
 /// `every`: what is written stays in proportion to the run.
 const IN_AN_OCTAVE: u64 = 4;
 
+/// How many snapshots more may be taken where a run suspends than while it goes on: it may be read for long as it is
+/// there, and without a snapshot each wake-up of a few events would pay for what came before.
+const AT_SUSPENSION: u64 = 4;
+
 /// Keeps a snapshot if one is due after a batch that is durable, or has been since an earlier one (`due`). Nobody waits
-/// for it, and nothing depends on it.
-pub(super) fn keep(engine: &Arc<Engine>, machine: &Machine, batch: &Batch, due: &mut bool) {
-    let state = machine.state();
-    let (first, next) = (batch.first.saturating_sub(state.base), state.next.saturating_sub(state.base));
-    *due |= is_due(first, next, engine.options.snapshot_every);
+/// for it, and nothing depends on it. `taken_up` is the length of the log when this owner took the execution up.
+pub(super) fn keep(engine: &Arc<Engine>, machine: &Machine, batch: &Batch, taken_up: u64, due: &mut bool) {
+    let (state, every) = (machine.state(), engine.options.snapshot_every);
+    let in_run = |sequence: u64| sequence.saturating_sub(state.base);
+    let next = in_run(state.next);
+    *due |= is_due(in_run(batch.first), next, every);
+    if batch.closes && state.status == Status::Suspended {
+        *due |= is_due(in_run(taken_up), next, every.div_ceil(AT_SUSPENSION));
+    }
     // What is not durable yet may never be.
     if !*due || machine.lags() {
         return;
@@ -30,17 +38,30 @@ pub(super) fn keep(engine: &Arc<Engine>, machine: &Machine, batch: &Batch, due: 
         Err(error) => return tracing::warn!(execution = %last.execution, %error, "no snapshot taken"),
     };
     *due = false;
+    put(engine, snapshot);
+}
+
+fn put(engine: &Arc<Engine>, snapshot: Snapshot) {
     let engine = engine.clone();
     tokio::spawn(async move {
         let id = &snapshot.execution;
         let kept = match engine.store.put_snapshot(&snapshot).await {
-            Ok(()) => engine.store.prune_snapshots(id, KEPT).await,
+            Ok(()) => engine.store.prune_snapshots(id, &snapshot.of, KEPT).await,
             Err(error) => Err(error),
         };
         if let Err(error) = kept {
             tracing::warn!(execution = %id, %error, "snapshot not kept");
         }
     });
+}
+
+impl Engine {
+    /// Keeps a snapshot that a fork begins with, or that a reader has made, unless snapshots are off.
+    pub(crate) fn keep_snapshot(self: &Arc<Self>, snapshot: Option<Snapshot>) {
+        if let Some(snapshot) = snapshot.filter(|_| self.options.snapshot_every > 0) {
+            put(self, snapshot);
+        }
+    }
 }
 
 /// Whether a run that grew from `first` to `next` events has passed a place for a snapshot. It depends on nothing else:

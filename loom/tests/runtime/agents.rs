@@ -1,11 +1,15 @@
 //! Agents and what they work with: tools, skills, policies, schedules, as the registry holds them.
 //! Not a loop with a model: there is none yet.
 
+use std::time::Duration;
+
 use loom::{
-    Agent, App, Entry, Flow, Registry, RegistryError, ScheduleDescriptor, Skill, Step, Tool, prelude::*,
+    Agent, App, Entry, Flow, Registry, RegistryError, ScheduleDescriptor, Skill, Status, Step, Tool,
+    kernel::{Event, Upcasted},
+    prelude::*,
 };
 
-use crate::support::{Rig, on_both};
+use crate::support::{Rig, id, log, on_both, registry, until};
 
 /// Look up an order.
 #[tool(reads, effects("shop.read"))]
@@ -128,6 +132,104 @@ fn an_agent_is_a_flow_and_says_what_it_works_with() {
     );
     assert_eq!(agent.output().get("type"), Some(&"string".into()));
     assert_eq!(agent.flow.graph.len(), 1);
+}
+
+/// An agent of three releases: the second has a higher budget, the third another input as well.
+mod desk {
+    use super::*;
+
+    pub(super) fn shouted(old: String) -> Vec<String> {
+        vec![old.to_uppercase()]
+    }
+
+    pub(super) mod first {
+        use super::*;
+        /// You answer.
+        #[agent(name = "desk", tools = [find_order], budget(tokens = 1_000))]
+        pub(crate) async fn desk(ctx: Ctx, number: String) -> loom::Result<String> {
+            ctx.suspend::<bool>("go").await?;
+            ctx.run(find_order(number, false)).await
+        }
+    }
+
+    pub(super) mod second {
+        use super::*;
+        /// You answer.
+        #[agent(name = "desk", tools = [find_order,], budget(tokens = 2_000), effects("shop.*"))]
+        pub(crate) async fn desk(ctx: Ctx, number: String) -> loom::Result<String> {
+            ctx.suspend::<bool>("go").await?;
+            ctx.run(find_order(number, false)).await
+        }
+    }
+
+    pub(super) mod allowed {
+        use super::*;
+        /// You answer.
+        #[agent(tools = [find_order], name = "desk", budget(tokens = 1000), effects("shop.*"), policies = [SHOP])]
+        pub(crate) async fn desk(ctx: Ctx, number: String) -> loom::Result<String> {
+            ctx.suspend::<bool>("go").await?;
+            ctx.run(find_order(number, false)).await
+        }
+    }
+
+    pub(super) mod third {
+        use super::*;
+        /// You answer.
+        #[agent(name = "desk", version = 2, upcast(1 => shouted))]
+        pub(crate) async fn desk(ctx: Ctx, numbers: Vec<String>) -> loom::Result<String> {
+            ctx.suspend::<bool>("go").await?;
+            ctx.run(find_order(numbers.join("+"), false)).await
+        }
+    }
+}
+
+#[test]
+fn k11_what_an_agent_works_with_is_part_of_its_code() {
+    let of = |flow: &loom::FlowDescriptor| flow.fingerprint;
+    let first = of(desk::first::desk::DESCRIPTOR);
+    assert_ne!(first, of(desk::second::desk::DESCRIPTOR), "another budget");
+    assert_eq!(first, of(desk::allowed::desk::DESCRIPTOR), "a ceiling and policies judge it from outside");
+}
+
+on_both! {
+    /// K11: an open execution goes on when the limits of its agent change, and its log notes the other code.
+    async fn k11_an_agent_goes_on_with_another_budget(rig: Rig) {
+        let app = rig.app(registry!(flows: [desk::first::desk], steps: [find_order])).await;
+        app.start(desk::first::desk("7".into())).id("desk").await.unwrap();
+        suspended(&app).await;
+        app.shutdown(Duration::ZERO).await;
+        let app = rig.app(registry!(flows: [desk::second::desk], steps: [find_order])).await;
+        app.work();
+        let handle = app.handle::<desk::second::desk>(&id("desk"));
+        handle.resume("go", &true, "ada").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), "7 false");
+        let noted = log(&app, &id("desk")).await;
+        assert!(noted.iter().any(|envelope| matches!(envelope.event, Event::ExecutionMigrated(_))));
+    }
+
+    /// K11: an agent's input has versions, as a flow's.
+    async fn k11_an_agents_input_of_an_older_version_is_brought_to_that_of_today(rig: Rig) {
+        let app = rig.app(registry!(flows: [desk::first::desk], steps: [find_order])).await;
+        app.start(desk::first::desk("x7".into())).id("desk").await.unwrap();
+        suspended(&app).await;
+        app.shutdown(Duration::ZERO).await;
+        let app = rig.app(registry!(flows: [desk::third::desk], steps: [find_order])).await;
+        app.work();
+        let handle = app.handle::<desk::third::desk>(&id("desk"));
+        handle.resume("go", &true, "ada").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), "X7 false");
+        let log = log(&app, &id("desk")).await;
+        let noted = log.iter().find_map(|envelope| match &envelope.event {
+            Event::ExecutionMigrated(migrated) => migrated.input,
+            _ => None,
+        });
+        assert_eq!(noted, Some(Upcasted { from: 1, to: 2 }));
+    }
+}
+
+/// Waits until the execution waits for its gate.
+async fn suspended(app: &App) {
+    until(|| async { app.state(&id("desk"), None).await.unwrap().status == Status::Suspended }).await;
 }
 
 #[test]

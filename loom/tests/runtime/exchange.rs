@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use loom::{
-    ExecutionError, OnClose, SendError, Status, UpdateError, kernel::Kind, ports::StoreError, prelude::*,
+    ExecutionError, OnClose, SendError, Status, UpdateError,
+    kernel::{Envelope, Event, Kind},
+    ports::StoreError,
+    prelude::*,
 };
 
 use crate::support::{Rig, count, id, log, on_both, registry, told};
@@ -110,6 +113,15 @@ fn all() -> loom::Registry {
     registry!(flows: [taker, teller, adder, account, child, parent, spawner, tidy], steps: [note])
 }
 
+/// What the flow was told, in the order of the log.
+fn received(log: &[Envelope]) -> Vec<u32> {
+    let bodies = log.iter().filter_map(|envelope| match &envelope.event {
+        Event::MessageReceived(e) => Some(e.message.body.decode().unwrap()),
+        _ => None,
+    });
+    bodies.collect()
+}
+
 on_both! {
     /// B55: messages outlive runs, in order; none is lost, none is taken twice.
     async fn b55_messages_go_on_into_new_runs(rig: Rig) {
@@ -126,10 +138,28 @@ on_both! {
         let of = |kind| log.iter().filter(|e| e.event.kind() == kind).count();
         assert_eq!((of(Kind::MessageReceived), of(Kind::MessageDeadLettered)), (26, 1));
         assert_eq!(of(Kind::ContinuedAsNew), 12);
+        assert_eq!(received(&log), (1..=25).chain([0]).collect::<Vec<_>>());
         assert!(matches!(
             handle.send("numbers", &1).await,
             Err(SendError::Store(StoreError::Terminal { status: Status::Completed, .. }))
         ));
+    }
+
+    /// B55: somebody sends all the while, from another program, to a flow that begins a new run every two messages.
+    async fn b55_a_steady_stream_goes_on_through_every_run(rig: Rig) {
+        let (app, other) = (rig.app(all()).await, rig.app(all()).await);
+        let handle = app.start(adder(0)).id("sum").await.unwrap();
+        for n in (1..=100_u32).chain([0]) {
+            other.send(handle.id(), "numbers", &n).await.unwrap();
+            if n % 10 == 0 {
+                tokio::time::sleep(millis(5)).await;
+            }
+        }
+        assert_eq!(handle.result().await.unwrap(), 5_050);
+        let log = log(&app, handle.id()).await;
+        assert_eq!(received(&log), (1..=100).chain([0]).collect::<Vec<_>>());
+        assert_eq!(log.iter().filter(|e| e.event.kind() == Kind::ContinuedAsNew).count(), 50);
+        assert!(rig.world.all().values().all(|often| *often == 1), "{:?}", rig.world.all());
     }
 
     /// B54: a message to nobody is refused on every store, unless it is sent to wait.

@@ -83,9 +83,29 @@ async fn waiting(ctx: Ctx) -> loom::Result<String> {
     }
 }
 
+/// Takes a payment under an id that it draws, once it was told to.
+#[flow]
+async fn drawing(ctx: Ctx) -> loom::Result<Vec<String>> {
+    let order = ctx.run(note(ctx.uuid().to_string())).id("order").await?;
+    ctx.suspend::<bool>("pay").await?;
+    let payment = ctx.run(note(ctx.uuid().to_string())).id("payment").await?;
+    Ok(vec![order, payment])
+}
+
+/// Gives back what it has when it is cancelled.
+#[flow]
+async fn tidying(ctx: Ctx) -> loom::Result<String> {
+    select! {
+        _ = ctx.cancelled() => {}
+        answer = ctx.suspend::<bool>("go") => return Ok(format!("{}", answer?)),
+    }
+    ctx.suspend::<bool>("given-back").await?;
+    Ok("tidy".to_owned())
+}
+
 fn all() -> Registry {
     registry!(
-        flows: [deciding, child, parent, forking, running, waiting],
+        flows: [deciding, child, parent, forking, running, waiting, drawing, tidying],
         steps: [note, charge, branch_off]
     )
 }
@@ -195,6 +215,26 @@ on_both! {
         assert!(output::<String>(&app, &second).await.starts_with("second "));
         let origin = app.state(&second, None).await.unwrap().origin.unwrap();
         assert_eq!((origin.execution.as_str(), origin.events), ("f3", 4));
+    }
+
+    /// B80: both go on, each its own way; neither sees anything of the other.
+    async fn b80_origin_and_fork_go_on_apart(rig: Rig) {
+        let app = app(&rig).await;
+        let origin = app.start(deciding()).id("o").await.unwrap();
+        origin.until(&[Status::Suspended]).await.unwrap();
+        let (begun, row) = (bytes(&app, "o").await, app.row(origin.id()).await.unwrap());
+        let fork = origin.fork().id("f").await.unwrap();
+        app.until(&fork, &[Status::Suspended]).await.unwrap();
+        answer(&app, "f/manager", "no").await;
+        assert!(output::<String>(&app, &fork).await.starts_with("no "));
+        assert_eq!((bytes(&app, "o").await, app.row(origin.id()).await.unwrap()), (begun.clone(), row));
+        assert_eq!(app.gates(Some(origin.id())).await.unwrap()[0].state, GateState::Open);
+        let ended = bytes(&app, "f").await;
+        answer(&app, "o/manager", "yes").await;
+        assert!(origin.result().await.unwrap().starts_with("yes "));
+        assert_eq!(bytes(&app, "f").await, ended);
+        assert_eq!(bytes(&app, "o").await[..begun.len()], begun);
+        assert_eq!((rig.world.count("charged o"), rig.world.count("charged f")), (1, 1));
     }
 
     async fn a_step_that_was_open_never_runs_by_itself(rig: Rig) {
@@ -419,6 +459,58 @@ on_both! {
             answer(&app, &format!("{fork}/more"), false).await;
             assert_eq!(output::<u32>(&app, &fork).await, run as u32);
         }
+    }
+
+    /// What was drawn before the cut is the origin's; what is drawn after it is drawn anew, by each fork for itself.
+    async fn two_forks_do_not_draw_the_same_ids(rig: Rig) {
+        let app = app(&rig).await;
+        let handle = app.start(drawing()).id("draw").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        let forks = [app.fork(&id("draw")).id("one").await.unwrap(), app.fork(&id("draw")).id("two").await.unwrap()];
+        let again = app.fork(&id("draw")).id("two").await.unwrap();
+        assert_eq!(again, forks[1]);
+        let mut drawn = Vec::new();
+        for id in [handle.id(), &forks[0], &forks[1]] {
+            app.handle::<drawing>(id).resume("pay", &true, "ada").await.unwrap();
+            drawn.push(app.handle::<drawing>(id).result().await.unwrap());
+            loom::replay_check(&all(), &log(&app, id).await).unwrap();
+        }
+        let orders: std::collections::BTreeSet<_> = drawn.iter().map(|drawn| &drawn[0]).collect();
+        let payments: std::collections::BTreeSet<_> = drawn.iter().map(|drawn| &drawn[1]).collect();
+        assert_eq!((orders.len(), payments.len()), (1, 3), "{drawn:?}");
+        // A simulation is of the execution itself.
+        let cut = before(&app, "draw", "GATE_ANSWERED pay").await;
+        let simulated = app.simulate(&id("draw")).at(cut).gate("pay", &true).run().await.unwrap();
+        assert_eq!(simulated.outcome, Some(Outcome::Completed(Payload::encode(&drawn[0]).unwrap())));
+    }
+
+    /// A cancel that was asked for before the cut holds in the fork: the flow was told, and is on its way out.
+    async fn a_fork_of_one_that_is_being_cancelled_ends_cancelled(rig: Rig) {
+        let app = app(&rig).await;
+        let handle = app.start(tidying()).id("tidy").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        app.cancel(&id("tidy"), "enough", "ada").await.unwrap();
+        let asked = async |of: &loom::ExecutionId| {
+            crate::support::until(|| async {
+                let gates = app.gates(Some(of)).await.unwrap();
+                gates.iter().any(|gate| gate.frame.as_str() == "given-back" && gate.state == GateState::Open)
+            })
+            .await;
+        };
+        asked(handle.id()).await;
+        let cut = before(&app, "tidy", "CANCEL_REQUESTED").await;
+        let (uncancelled, cancelled) =
+            (app.fork(&id("tidy")).at(cut).await.unwrap(), app.fork(&id("tidy")).await.unwrap());
+        let state = app.state(&cancelled, None).await.unwrap();
+        assert_eq!(state.cancel.map(|cancel| cancel.by).as_deref(), Some("ada"));
+        asked(&cancelled).await;
+        app.handle::<tidying>(&cancelled).resume("given-back", &true, "ada").await.unwrap();
+        assert!(matches!(
+            app.handle::<tidying>(&cancelled).result().await,
+            Err(ExecutionError::Cancelled { by, .. }) if by == "ada"
+        ));
+        app.handle::<tidying>(&uncancelled).resume("go", &true, "ada").await.unwrap();
+        assert_eq!(app.handle::<tidying>(&uncancelled).result().await.unwrap(), "true");
     }
 
     async fn timers_keep_their_instants_and_messages_are_its_own(rig: Rig) {

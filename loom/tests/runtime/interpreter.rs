@@ -26,6 +26,14 @@ enum Broken {
     Engine(EffectError),
 }
 
+/// Has nothing in common with [`Broken`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
+enum Stuck {
+    Late,
+    #[failure(engine)]
+    Engine(EffectError),
+}
+
 #[step]
 async fn double(world: Res<World>, n: u64) -> Result<u64, Broken> {
     world.hit(format!("double {n}"));
@@ -137,6 +145,18 @@ async fn calling(ctx: Ctx, call: (String, Value)) -> loom::Result<Told> {
     })
 }
 
+/// As [`calling`], with `?`: what it fails with is the flow's failure.
+#[flow]
+async fn asking(ctx: Ctx, call: (String, Value)) -> Result<String, Broken> {
+    Ok(ctx.execute("call", call.0, call.1).await?.as_str().into())
+}
+
+/// As [`asking`], with an enum that is not the step's.
+#[flow]
+async fn forwarding(ctx: Ctx, call: (String, Value)) -> Result<String, Stuck> {
+    Ok(ctx.execute("call", call.0, call.1).await?.as_str().into())
+}
+
 #[flow(effects("mail.*", "bank.*"))]
 async fn posting(ctx: Ctx, steps: Vec<String>) -> loom::Result<Vec<String>> {
     let mut said = Vec::new();
@@ -163,7 +183,7 @@ fn code(outcome: Result<Payload, ExecuteError>) -> String {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [interpret, naming, calling, posting],
+        flows: [interpret, naming, calling, asking, forwarding, posting],
         steps: [double, pay, mail, load]
     )
 }
@@ -257,6 +277,31 @@ on_both! {
             if !matches!(run, "ok" | "own") {
                 assert_eq!(rig.world.all(), before, "{run}");
             }
+            replay_check(&all(), &log(&app, handle.id()).await).unwrap();
+        }
+    }
+
+    /// `?` makes the flow's failure of it: the step's own error where the flow's enum has it, else the engine's variant.
+    async fn a_question_mark_makes_the_flows_own_failure(rig: Rig) {
+        let app = rig.app(all()).await;
+        app.work();
+        let call = |n: u64| ("double".to_owned(), json!({ "n": n }));
+        let none = ("triple".to_owned(), json!({ "n": 1 }));
+        let unknown = EffectError::UnknownStep { step: "triple".into() };
+        let ran = app.start(asking(call(2))).await.unwrap().result().await;
+        assert_eq!(ran.unwrap(), "4");
+        for (n, own) in [(call(1_005), Broken::TooMuch { by: 5 }), (none.clone(), Broken::Engine(unknown.clone()))] {
+            let handle = app.start(asking(n)).await.unwrap();
+            let Err(ExecutionError::Failed(failed)) = handle.result().await else { panic!("it did not fail") };
+            assert_eq!(failed, own);
+            replay_check(&all(), &log(&app, handle.id()).await).unwrap();
+        }
+        let (code, message) = ("TooMuch".to_owned(), "TooMuch".to_owned());
+        let other = EffectError::StepFailed { step: "double".into(), code, message };
+        for (n, engine) in [(call(1_005), other), (none, unknown)] {
+            let handle = app.start(forwarding(n)).await.unwrap();
+            let Err(ExecutionError::Failed(failed)) = handle.result().await else { panic!("it did not fail") };
+            assert_eq!(failed, Stuck::Engine(engine));
             replay_check(&all(), &log(&app, handle.id()).await).unwrap();
         }
     }

@@ -224,8 +224,11 @@ fn b96_a_transcript_never_doubles_text() {
         (dead(2), "", false),
         (says(2, 0, "u"), "u", false),
         (says(3, 0, "w"), "w", false),
-        (Streamed::Ended { frame: a.clone(), attempt: 3 }, "w", false),
         (Streamed::Lagged { missed: 2 }, "w", false),
+        (says(3, 1, "v"), "wv", false), // they were of another frame
+        (Streamed::Lagged { missed: 1 }, "wv", false),
+        (Streamed::Ended { frame: a.clone(), attempt: 3 }, "wv", true), // its last word may be lost
+        (Streamed::Lagged { missed: 2 }, "wv", true),
         (says(1, 0, "next run"), "next run", false),
     ] {
         screen.fold(&item);

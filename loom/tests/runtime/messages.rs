@@ -2,8 +2,8 @@
 //! Not what they are for, which is in `exchange.rs`, nor updates across runs, which are in `runs.rs`.
 
 use loom::{
-    SendError, Status, UpdateError,
-    kernel::{Event, Kind},
+    Said, SendError, Status, UpdateError,
+    kernel::{Event, Kind, Payload},
     prelude::*,
 };
 
@@ -74,10 +74,74 @@ async fn polite(ctx: Ctx) -> loom::Result<u32> {
 }
 
 fn all() -> loom::Registry {
-    registry!(flows: [one_message, many_messages, beside_work, serving, polite], steps: [long])
+    registry!(flows: [one_message, many_messages, beside_work, serving, polite, counter], steps: [long])
+}
+
+/// Takes one message after a gate, and has a part that takes updates.
+#[flow]
+async fn counter(ctx: Ctx) -> loom::Result<u32> {
+    ctx.suspend::<bool>("go").await?;
+    let first = ctx.receive::<u32>("numbers").await;
+    Ok(first + ctx.part("more", more()).await)
+}
+
+#[flow(part)]
+async fn more(ctx: Ctx) -> u32 {
+    let asked = ctx.receive::<Ask>("ask").update::<u32>().await;
+    let n = asked.value.n;
+    asked.accept(&(n + 1));
+    n
+}
+
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+struct Ask {
+    n: u32,
 }
 
 on_both! {
+    /// What a person sends is held to what the flow and its parts wait for, wherever they are; what a program sends is not.
+    async fn a_checked_message_has_a_topic_and_fits(rig: Rig) {
+        let app = rig.app(all()).await;
+        app.work();
+        let handle = app.start(counter()).id("run").await.unwrap();
+        let refused = handle.send("number", &1).checked().await.unwrap_err();
+        let topics = vec!["numbers".to_owned(), "ask".to_owned()];
+        let (execution, flow) = (handle.id().clone(), "counter".to_owned());
+        assert_eq!(
+            refused,
+            SendError::UnknownTopic { execution, flow, topic: "number".into(), topics }
+        );
+        assert!(refused.to_string().ends_with("it waits for: numbers, ask"), "{refused}");
+        let misfit = handle.send("ask", &serde_json::json!({"m": 1})).checked().await.unwrap_err();
+        assert!(matches!(&misfit, SendError::Misfit { topic, .. } if topic == "ask"), "{misfit}");
+        assert!(misfit.to_string().contains("\"n\" is a required property"), "{misfit}");
+        assert_eq!(app.pending(handle.id()).await.unwrap(), []);
+
+        // It is there before the flow asks for it, and is told of.
+        handle.send("numbers", &40).by("ann").checked().await.unwrap();
+        until(|| async { app.pending(handle.id()).await.unwrap().len() == 1 }).await;
+        let said = app.pending(handle.id()).await.unwrap().remove(0).said;
+        let body = Payload::from_value(&serde_json::json!(40));
+        let message = Said::Message { topic: "numbers".into(), body, by: "ann".into(), expects_reply: false };
+        assert_eq!(said, message);
+        let ask = handle.send("ask", &Ask { n: 2 }).key("a").checked();
+        let asked = app.send_update(ask).await.unwrap();
+        assert_eq!(asked.look::<u32>().await.unwrap(), None);
+        handle.resume("go", &true, "ada").await.unwrap();
+        assert_eq!(asked.reply::<u32>().await.unwrap(), 3);
+        assert_eq!(handle.result().await.unwrap(), 42);
+        assert_eq!(asked.look::<u32>().await.unwrap(), Some(3));
+        let late = handle.send("numbers", &1).checked().await.unwrap_err();
+        assert!(matches!(late, SendError::Store(_)), "{late}");
+        let late = app.send_update(handle.send("ask", &Ask { n: 2 }).key("b")).await.unwrap();
+        assert!(matches!(late.look::<u32>().await, Err(UpdateError::Ended { .. })));
+
+        // A program that lacks the flow cannot tell.
+        let handle = app.start(counter()).id("other").await.unwrap();
+        let lacking = rig.app(registry!(flows: [serving], steps: [long])).await;
+        lacking.send(handle.id(), "number", &1).checked().await.unwrap();
+    }
+
     /// B32: what comes while a step runs is delivered, and starts nothing again.
     async fn b32_messages_beside_a_long_step_start_no_second_attempt(rig: Rig) {
         let (app, other) = (rig.app(all()).await, rig.app(all()).await);
@@ -101,10 +165,10 @@ on_both! {
         assert_eq!(rig.world.count("long"), 1);
     }
 
-    /// B51: a message that is sent as soon as the start returns is received.
+    /// B51: a message that is sent as soon as the start returns is received, a thousand times.
     async fn b51_a_message_right_after_the_start_is_received(rig: Rig) {
         let (app, other) = (rig.app(all()).await, rig.app(all()).await);
-        for n in 0..200_u32 {
+        for n in 0..1_000_u32 {
             let handle = app.start(one_message()).id(format!("run-{n}")).await.unwrap();
             let from = if n % 2 == 0 { &app } else { &other };
             from.send(handle.id(), "numbers", &n).await.unwrap();
@@ -113,7 +177,7 @@ on_both! {
                 assert_eq!(handle.result().await.unwrap(), n);
             }
         }
-        for n in 0..200_u32 {
+        for n in 0..1_000_u32 {
             let handle = app.handle::<one_message>(&format!("run-{n}").parse().unwrap());
             assert_eq!(handle.result().await.unwrap(), n);
         }

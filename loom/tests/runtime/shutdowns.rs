@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loom::{App, Status, prelude::*};
 
-use crate::support::{Rig, Tap, World, count, id, on_both, registry, told, until};
+use crate::support::{Rig, Stop, Tap, World, count, id, on_both, registry, told, until};
 
 #[step]
 async fn short(world: Res<World>) -> loom::Result<u32> {
@@ -112,6 +112,28 @@ on_both! {
         let second = app(&rig).await;
         second.work();
         assert_eq!(second.handle::<shortly>(&id("run")).result().await.unwrap(), 3);
+    }
+
+    /// Whether it is cut off at the very moment, or answered late: nobody else could have it before its lease is over.
+    async fn what_is_claimed_while_a_program_goes_down_is_handed_back(rig: Rig) {
+        let (before, tap) = (app(&rig).await, Tap::default());
+        before.shutdown(Duration::ZERO).await;
+        before.start(shortly()).id("run").await.unwrap();
+        let worker = loom::WorkerOptions { lease: Duration::from_secs(3600), ..Default::default() };
+        let first = rig.builder(all(), &tap).await.worker(worker).build().unwrap();
+        // The store has given it away, and its answer is on its way.
+        tap.stop_at_write(Stop::After(0));
+        first.work();
+        tap.stopped().await;
+        let mut down = std::pin::pin!(first.shutdown(Duration::ZERO));
+        select! {
+            () = &mut down => panic!("an answer is on its way"),
+            () = std::future::ready(()) => {}
+        }
+        tap.freeze(false);
+        down.await;
+        assert_eq!(before.row(&id("run")).await.unwrap().lease, None);
+        assert_eq!(rig.world.count("short"), 0);
     }
 
     async fn a_program_that_is_down_starts_nothing(rig: Rig) {

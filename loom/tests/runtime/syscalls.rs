@@ -1,23 +1,30 @@
-//! Everything that a flow can ask for, with a crash before, between and after all writes that come of it: the end is
-//! the one without a crash, in another process.
+//! Everything that a flow can ask for, with a crash before, between and after all writes that come of it, and with a
+//! shutdown beside each: the end is the one without, in another process.
 //! Not what each of them means: the other files say that.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use loom::{
-    App, GateAddress, OnClose, Registry, SendError, Status,
-    kernel::{Fault, FrameStatus, Payload, machine::Verdict},
-    ports::{ListFilter, StoreError},
+    App, AppBuilder, Ask, Entry, GateAddress, OnClose, Registry, SendError, Status, UpdateError,
+    WorkerOptions,
+    kernel::{Fault, FrameStatus, Payload, Snapshot, machine::Verdict},
+    ports::{ListFilter, SnapshotStore as _, StoreError},
     prelude::*,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::JoinSet};
 
-use crate::support::{Process, Rig, World, id, log, patiently_for, registry, until};
+use crate::support::{
+    LEASE, Process, Rig, Stop, Tap, World, Write, brisk, id, log, patiently_for, registry, until,
+};
 
-/// For hundreds of lives, most of which wait for a lease to run out.
-const LONG: std::time::Duration = minutes(10);
+/// For a thousand lives.
+const LONG: Duration = minutes(10);
 
 #[step]
 async fn note(world: Res<World>, what: String) -> loom::Result<String> {
@@ -54,6 +61,29 @@ async fn endless(world: Res<World>, step: StepCx) -> loom::Result<String> {
     world.hit(format!("endless {}", step.execution()));
     step.cancelled().await;
     Ok("stopped".into())
+}
+
+/// Longer than it takes until its lease is renewed.
+#[step]
+async fn lasts(world: Res<World>) -> loom::Result<u32> {
+    world.hit("lasts");
+    tokio::time::sleep(LEASE / 2).await;
+    Ok(6)
+}
+
+#[step]
+async fn speaks(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit("speaks");
+    step.stream("Dear");
+    step.stream(" Ada");
+    Ok(2)
+}
+
+/// What was drawn is its input: another one, after a crash, would be a divergence.
+#[step]
+async fn look(world: Res<World>, _drawn: (i64, String, f64, u64)) -> loom::Result<String> {
+    world.hit("looked");
+    Ok("seen".into())
 }
 
 #[event(name = "told")]
@@ -106,6 +136,16 @@ async fn updated(ctx: Ctx) -> loom::Result<u32> {
     let value = update.value;
     ctx.run(note("booked".into())).await?;
     update.accept(&(value * 2));
+    ctx.run(note("after".into())).id("after").await?;
+    Ok(value)
+}
+
+#[flow]
+async fn refusing(ctx: Ctx) -> loom::Result<u32> {
+    let update = ctx.receive::<u32>("deposit").update::<u32>().await;
+    ctx.run(note("looked at".into())).await?;
+    let value = update.value;
+    update.reject("too little");
     ctx.run(note("after".into())).id("after").await?;
     Ok(value)
 }
@@ -248,14 +288,55 @@ async fn remembering(ctx: Ctx) -> loom::Result<u32> {
     Ok(one + ctx.run(reckon(1)).id("memo").memo().await?)
 }
 
+#[flow]
+async fn lasting(ctx: Ctx) -> loom::Result<u32> {
+    Ok(ctx.run(lasts()).await? + ctx.run(speaks()).await?)
+}
+
+#[flow]
+async fn drawing(ctx: Ctx) -> loom::Result<String> {
+    for _ in 0..2 {
+        let drawn = (ctx.now().as_micros(), ctx.uuid().to_string(), ctx.random(), ctx.history().0);
+        ctx.run(look(drawn)).await?;
+        ctx.sleep(millis(3)).await;
+    }
+    let drawn = (ctx.now().as_micros(), ctx.uuid().to_string(), ctx.random(), ctx.history().0);
+    ctx.run(look(drawn)).id("last").await
+}
+
+#[flow]
+async fn negotiating(ctx: Ctx) -> loom::Result<u64> {
+    let grant = ctx.negotiate_budget("draft", Ask::new("tokens", 8)).await;
+    ctx.run(note(grant.to_string())).await?;
+    Ok(grant.granted)
+}
+
+#[flow]
+async fn by_name(ctx: Ctx, turn: Option<u32>) -> loom::Result<String> {
+    if turn.is_none() {
+        return ctx.continue_dynamic(Payload::encode(&1)?).await;
+    }
+    let one = ctx.call_dynamic("one", "child", Payload::encode(&3)?).await?;
+    let none = ctx.call_dynamic("none", "nothing", Payload::null()).await.is_err();
+    Ok(format!("{one} {none}"))
+}
+
 fn all() -> Registry {
     registry!(
         flows: [
-            running, paying, in_parts, asking, receiving, updated, telling, sending, child, calling, spawning, sleeping,
-            limited, deciding, executing, changing, rolling, tidying, failing_fast, draining, detaching, remembering
+            running, paying, in_parts, asking, receiving, updated, refusing, telling, sending, child, calling, spawning,
+            sleeping, limited, deciding, executing, changing, rolling, tidying, failing_fast, draining, detaching,
+            remembering, lasting, drawing, negotiating, by_name
         ],
-        steps: [note, reckon, pay, shaky, fails_beside, endless]
+        steps: [note, reckon, pay, shaky, fails_beside, endless, lasts, speaks, look]
     )
+}
+
+/// A program that has this flow, what it may start, and every step: a wide one takes long to build, a thousand times.
+fn program(flow: &str) -> Registry {
+    let all = all();
+    let flows = all.flows().filter(|known| [flow, "child", "telling"].contains(&known.name)).map(Entry::Flow);
+    Registry::of(flows.chain(all.steps().map(Entry::Step)))
 }
 
 /// What comes from outside.
@@ -263,7 +344,7 @@ fn all() -> Registry {
 enum Act {
     Answer(&'static str, u32),
     Send(&'static str, u32),
-    Update(&'static str, u32, u32),
+    Update(&'static str, u32, Result<u32, &'static str>),
     CancelAt(&'static str),
 }
 
@@ -276,7 +357,8 @@ const TABLE: &[(&str, &[Act], &str)] = &[
     ("in_parts", &[], "4"),
     ("asking", &[Answer("run/manager", 8)], "9"),
     ("receiving", &[Send("numbers", 1), Send("numbers", 2)], "12"),
-    ("updated", &[Update("deposit", 4, 8)], "4"),
+    ("updated", &[Update("deposit", 4, Ok(8))], "4"),
+    ("refusing", &[Update("deposit", 4, Err("too little"))], "4"),
     ("sending", &[], "8"),
     ("calling", &[], "2"),
     ("spawning", &[Answer("run:alone/forever", 3)], "2"),
@@ -291,6 +373,10 @@ const TABLE: &[(&str, &[Act], &str)] = &[
     ("draining", &[], "\"2 of 4 branches failed; branch 1: none; branch 3: none\""),
     ("detaching", &[], "1"),
     ("remembering", &[], "4"),
+    ("lasting", &[], "8"),
+    ("drawing", &[], "\"seen\""),
+    ("negotiating", &[], "8"),
+    ("by_name", &[], "\"3 true\""),
 ];
 
 /// Does everything that comes from outside, over and over until it is taken.
@@ -314,7 +400,11 @@ async fn act(app: &App, acts: &[Act]) {
             },
             Update(topic, n, reply) => {
                 let update = app.send(&run, topic, &n).key(nth.to_string());
-                assert_eq!(app.update::<u32>(update).await.unwrap(), reply);
+                match (app.update::<u32>(update).await, reply) {
+                    (Ok(accepted), Ok(reply)) => assert_eq!(accepted, reply),
+                    (Err(UpdateError::Rejected { reason }), Err(why)) => assert_eq!(reason, why),
+                    (said, reply) => panic!("{said:?}, and not {reply:?}"),
+                }
             }
             CancelAt(gate) => {
                 let is_open = || async {
@@ -348,7 +438,8 @@ async fn all_ended(app: &App, world: &World) {
 }
 
 /// How everything ended: each execution's outcome, and its frames'.
-async fn ends(app: &App) -> BTreeMap<String, Vec<String>> {
+async fn ends(rig: &Rig, flow: &str) -> BTreeMap<String, Vec<String>> {
+    let (app, store) = (&rig.app(program(flow)).await, rig.store(&Tap::default()).await);
     let mut ends = BTreeMap::new();
     for row in app.list(&ListFilter::default()).await.unwrap() {
         let state = app.state(&row.id, None).await.unwrap();
@@ -358,57 +449,82 @@ async fn ends(app: &App) -> BTreeMap<String, Vec<String>> {
         });
         let told = std::iter::once(format!("run {}: {:?}", state.run, state.outcome)).chain(frames).collect();
         ends.insert(row.id.to_string(), told);
-        if let Err(report) = loom::replay_check(&all(), &log(app, &row.id).await) {
+        let log = log(app, &row.id).await;
+        if let Some(snapshot) = store.newest_snapshot(&row.id, Snapshot::STATE, u64::MAX).await.unwrap() {
+            // Somebody may have kept it who is dead, or was about to forget older ones.
+            let at = snapshot.sequence as usize;
+            let mut restored = snapshot.restore(&log[at - 1].encode().unwrap()).unwrap();
+            log[at..].iter().for_each(|envelope| restored.apply(envelope).unwrap());
+            assert_eq!(restored, state, "{}, from its snapshot at {at}", row.id);
+        }
+        if let Err(report) = loom::replay_check(app.registry(), &log) {
             panic!("{}: {report}", row.id);
         }
     }
     ends
 }
 
-/// One life of the flow, with a crash at a write if the process comes there. Answers how many writes it made.
-async fn live(rig: &Rig, flow: &'static str, acts: &'static [Act], stop: Option<(usize, bool)>) -> usize {
-    let (host, process) = (rig.app(all()).await, Process::start(rig, all()).await);
-    if let Some((nth, after)) = stop {
-        process.tap.stop_at_write(nth, after);
-    }
-    let (app, tap, world) = (process.app.clone(), process.tap.clone(), rig.world.clone());
-    let begin = async move {
-        let start = app.start_dynamic(flow, Payload::null()).id("run");
-        start.await.unwrap();
-    };
-    let story = async {
-        let begun = async { tokio::join!(act(&host, acts), all_ended(&host, &world)) };
-        tokio::select! {
-            _ = async { process.run(begin).await; std::future::pending::<()>().await } => {}
-            () = tap.stopped() => {}
-            _ = begun => {}
-        }
-    };
-    story.await;
-    let writes = tap.writes();
-    process.kill();
-    if stop.is_some() {
-        let next = Process::start(rig, all()).await;
-        let app = next.app.clone();
-        next.run(async move { drop(app.start_dynamic(flow, Payload::null()).id("run").await.unwrap()) })
-            .await;
-        tokio::join!(act(&host, acts), all_ended(&host, &world));
-        next.kill();
-    }
-    writes
+/// Keeps snapshots too: those are writes like any other.
+fn snapping(builder: AppBuilder) -> AppBuilder {
+    builder.worker(WorkerOptions { snapshot_every: 3, ..brisk() })
 }
 
-/// Checks a row of the table: the end without a crash, then with one around every write.
+/// One life of the flow, with a crash at a write, or a shutdown, if the processes come there: the one that works, and
+/// the one from which everything comes. Answers the tap that both hang on.
+async fn live(rig: &Rig, flow: &'static str, acts: &'static [Act], stop: Option<Stop>) -> Tap {
+    let tap = Tap::default();
+    if let Some(stop) = stop {
+        tap.stop_at_write(stop);
+    }
+    let host = rig.builder(program(flow), &tap).await.build().unwrap();
+    let process = Process::start_building(rig, program(flow), tap.clone(), snapping).await;
+    let start = async |process: &Process| {
+        let app = process.app.clone();
+        process
+            .run(async move { drop(app.start_dynamic(flow, Payload::null()).id("run").await.unwrap()) })
+            .await;
+    };
+    let story = async {
+        tokio::join!(start(&process), act(&host, acts), all_ended(&host, &rig.world));
+    };
+    let ended = tokio::select! {
+        () = story => true,
+        () = tap.come() => false,
+    };
+    if let (false, Some(Stop::Beside(_))) = (ended, stop) {
+        let app = process.app.clone();
+        process.run(async move { app.shutdown(Duration::ZERO).await }).await;
+        // What was on its way into this process when it went down is handed back a moment later.
+        until(|| async {
+            let rows = host.list(&ListFilter::default()).await.unwrap();
+            rows.iter().all(|row| row.lease.is_none())
+        })
+        .await;
+    }
+    process.kill();
+    if !ended {
+        let later = Tap::default();
+        later.ahead(LEASE);
+        let host = rig.app(program(flow)).await;
+        let next = Process::start_building(rig, program(flow), later, snapping).await;
+        tokio::join!(start(&next), act(&host, acts), all_ended(&host, &rig.world));
+        next.kill();
+    }
+    tap
+}
+
+/// Checks a row of the table: the end without a crash, then with one around every write. Answers what was written.
 async fn check(
     fresh: fn() -> Rig,
     at_once: Arc<Semaphore>,
     row: (&'static str, &'static [Act], &'static str),
-) {
+) -> BTreeSet<Write> {
     let (flow, acts, expected) = row;
+    let turn = at_once.clone().acquire_owned().await.unwrap();
     let rig = fresh();
-    let writes = live(&rig, flow, acts, None).await;
-    let app = rig.app(all()).await;
-    let calm = (ends(&app).await, rig.world.all());
+    let tap = live(&rig, flow, acts, None).await;
+    let app = rig.app(program(flow)).await;
+    let calm = (ends(&rig, flow).await, rig.world.all());
     let outcome = app.state(&id("run"), None).await.unwrap().outcome;
     let outcome = match &outcome {
         Some(loom::kernel::Outcome::Completed(output)) => output.to_string(),
@@ -416,44 +532,89 @@ async fn check(
         other => panic!("{flow}: {other:?}"),
     };
     assert_eq!(outcome, expected, "{flow}");
-    let mut lives = JoinSet::new();
-    for (nth, after) in (0..writes).flat_map(|nth| [(nth, false), (nth, true)]) {
+    drop((app, turn));
+    let (mut lives, mut kinds) = (JoinSet::new(), tap.kinds());
+    let stops = |nth| [Stop::Before(nth), Stop::After(nth), Stop::Beside(nth)];
+    for stop in (0..tap.writes()).flat_map(stops) {
         let (at_once, calm) = (at_once.clone(), calm.clone());
         lives.spawn(async move {
             let _turn = at_once.acquire_owned().await.unwrap();
             let rig = fresh();
-            let told = format!("{flow}, stopped {} write {nth}", if after { "after" } else { "before" });
-            let app = rig.app(all()).await;
-            live(&rig, flow, acts, Some((nth, after))).await;
-            assert_eq!(ends(&app).await, calm.0, "{told}");
+            let told = format!("{flow}, stopped {stop:?}");
+            let tap = tokio::time::timeout(minutes(1), live(&rig, flow, acts, Some(stop))).await;
+            let tap = tap.unwrap_or_else(|_| panic!("{told}: this hangs"));
+            assert_eq!(ends(&rig, flow).await, calm.0, "{told}");
             let (effects, calm) = (rig.world.all(), calm.1);
             assert_eq!(effects.keys().collect::<Vec<_>>(), calm.keys().collect::<Vec<_>>(), "{told}");
             for (effect, often) in effects {
                 let most = calm[&effect] + usize::from(effect != "paid");
                 assert!((calm[&effect]..=most).contains(&often), "{told}: {effect} happened {often} times");
             }
+            tap.kinds()
         });
     }
     while let Some(life) = lives.join_next().await {
-        life.unwrap();
+        kinds.extend(life.unwrap());
     }
+    kinds
 }
 
 async fn check_all(fresh: fn() -> Rig) {
-    let at_once = Arc::new(Semaphore::new(40));
+    let at_once = Arc::new(Semaphore::new(12));
     let mut rows = JoinSet::new();
     for row in TABLE {
         rows.spawn(check(fresh, at_once.clone(), *row));
     }
-    let mut failed = Vec::new();
+    let (mut failed, mut kinds) = (Vec::new(), BTreeSet::new());
     while let Some(row) = rows.join_next().await {
-        failed.extend(row.err().map(|error| error.to_string()));
+        match row {
+            Ok(row) => kinds.extend(row),
+            Err(error) => failed.push(error.to_string()),
+        }
     }
     assert!(failed.is_empty(), "{} of {} rows failed:\n{}", failed.len(), TABLE.len(), failed.join("\n"));
+    let every = [
+        Write::Create,
+        Write::Append,
+        Write::Consume,
+        Write::Tell,
+        Write::Claim,
+        Write::Renew,
+        Write::Release,
+        Write::Post,
+        Write::PutSnapshot,
+        Write::PruneSnapshots,
+    ];
+    assert_eq!(kinds, every.into(), "what was written, and what can be");
+}
+
+/// The table leaves nothing out: neither a syscall of the design, nor a method of the context.
+#[test]
+fn everything_that_a_flow_can_ask_for_is_in_the_table() {
+    let (own, ctx) = (include_str!("syscalls.rs"), include_str!("../../../loom-runtime/src/context/ctx.rs"));
+    let (_, methods) = ctx.split_once("\nimpl Ctx {").unwrap();
+    let (methods, _) = methods.split_once("\n}\n").unwrap();
+    let public = methods.lines().filter_map(|line| {
+        let line = line.trim_start().strip_prefix("pub ")?;
+        line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ")
+    });
+    let names: Vec<_> = public.filter_map(|line| line.split(['<', '(']).next()).collect();
+    let is_called =
+        |name: &str| own.contains(&format!("ctx.{name}(")) || own.contains(&format!("ctx.{name}::<"));
+    let missing: Vec<_> = names.iter().filter(|name| !name.starts_with("__") && !is_called(name)).collect();
+    assert!(missing.is_empty(), "in no flow of the table: {missing:?}");
+    assert!(names.len() > 20, "{names:?}");
+    let also = ["select! {", "step.stream(", "update.accept(", "update.reject(", ".memo()", ".detach()"];
+    let missing: Vec<_> = also.iter().filter(|call| own.matches(**call).count() < 2).collect();
+    assert!(missing.is_empty(), "in no flow of the table: {missing:?}");
+    let rows: BTreeSet<_> = TABLE.iter().map(|(flow, ..)| *flow).collect();
+    let registry = all();
+    let flows = registry.flows().map(|flow| flow.name).filter(|name| !["child", "telling"].contains(name));
+    assert_eq!(flows.collect::<BTreeSet<_>>(), rows, "each flow but the children has a row");
 }
 
 /// B35, for everything that a flow can ask for.
-mod b35_a_crash_around_every_write_of_every_call_changes_no_end {
+mod b35_a_crash_or_shutdown_at_any_write_of_any_call_changes_no_end {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -12,7 +12,7 @@ use loom::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Rig, World, id, log, on_both, registry, report, until};
+use crate::support::{Process, Rig, World, id, log, on_both, registry, report, until};
 
 #[step]
 async fn tell(world: Res<World>, what: String) -> loom::Result<String> {
@@ -119,6 +119,50 @@ async fn waits(app: &App, run: u64) {
     .await;
 }
 
+fn lined(old: Kid1) -> Kid2 {
+    Kid2 { lines: old.page * 10 }
+}
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Kid1 {
+    page: u32,
+}
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Kid2 {
+    lines: u32,
+}
+impl Default for Kid1 {
+    fn default() -> Self {
+        Self { page: 4 }
+    }
+}
+impl Default for Kid2 {
+    fn default() -> Self {
+        Self { lines: 44 }
+    }
+}
+mod kids_before {
+    use super::*;
+    #[flow]
+    pub(super) async fn kid(ctx: Ctx, of: Kid1) -> loom::Result<String> {
+        ctx.run(tell(format!("page {}", of.page))).await
+    }
+    #[flow]
+    pub(super) async fn parent(ctx: Ctx) -> loom::Result<String> {
+        ctx.call(kid(Default::default())).await
+    }
+}
+mod kids_after {
+    use super::*;
+    #[flow(version = 2, upcast(1 => lined))]
+    pub(super) async fn kid(ctx: Ctx, of: Kid2) -> loom::Result<String> {
+        ctx.run(tell(format!("line {}", of.lines))).await
+    }
+    #[flow]
+    pub(super) async fn parent(ctx: Ctx) -> loom::Result<String> {
+        ctx.call(kid(Default::default())).await
+    }
+}
+
 on_both! {
     /// K11: an open run of an older version goes on, is noted with both versions, and hands the new one to the next run.
     async fn k11_an_input_of_an_older_version_is_brought_to_that_of_today(rig: Rig) {
@@ -209,6 +253,22 @@ on_both! {
         let app = rig.app(new()).await;
         app.work();
         assert_eq!(app.handle::<third::poll>(&id("poll")).result_after_parking(&app).await, "line 7");
+    }
+
+    /// A child that was asked for in one release, and is first started in the next, has the input of the former: it is
+    /// upcast like any other. The parent's own code is the same in both, and computes the input of the latter.
+    async fn a_child_s_input_keeps_the_version_that_it_was_asked_for_with(rig: Rig) {
+        let process = Process::start(&rig, registry!(flows: [kids_before::kid, kids_before::parent], steps: [tell])).await;
+        process.tap.stop_at(0, true); // the parent, what it asks for, and not the child
+        let app = process.app.clone();
+        process.run(async move { app.start(kids_before::parent()).id("p").await.map(drop).unwrap() }).await;
+        process.tap.stopped().await;
+        process.kill();
+        let app = rig.app(registry!(flows: [kids_after::kid, kids_after::parent], steps: [tell])).await;
+        app.work();
+        assert_eq!(app.handle::<kids_after::parent>(&id("p")).result().await.unwrap(), "line 40");
+        let Event::ExecutionStarted(kid) = &log(&app, &id("p:kid")).await[0].event else { panic!() };
+        assert_eq!(kid.input_version, 1);
     }
 }
 

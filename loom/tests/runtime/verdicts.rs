@@ -4,6 +4,7 @@
 use loom::{
     App, ControlError, ExecutionError, Handle, Registry, Status,
     kernel::{Fault, FrameId, Payload, machine::Verdict},
+    ports::NewItem,
     prelude::*,
 };
 
@@ -45,8 +46,16 @@ async fn losing_interest(ctx: Ctx) -> loom::Result<bool> {
     Ok(lost)
 }
 
+/// Pays in each run.
+#[flow]
+async fn paying_daily(ctx: Ctx, day: u32) -> loom::Result<u32> {
+    let paid = ctx.run(charge("timeout".into())).await?;
+    ctx.run(receipt(paid)).await?;
+    if day < 2 { ctx.continue_as_new(paying_daily(day + 1)).await } else { Ok(paid) }
+}
+
 fn all() -> Registry {
-    registry!(flows: [paying, losing_interest], steps: [charge, receipt])
+    registry!(flows: [paying, losing_interest, paying_daily], steps: [charge, receipt])
 }
 
 fn frame() -> FrameId {
@@ -142,5 +151,39 @@ on_both! {
         assert!(handle.result().await.unwrap());
         let told = told(&app, &id("lose")).await;
         assert_eq!((count(&told, "EFFECT_INDOUBT"), count(&told, "EXECUTION_PARKED")), (1, 0), "{told:?}");
+    }
+
+    /// The same frame is in doubt in run after run: each time it is judged anew, with the same words even; and what was
+    /// said of one run is nothing to the next, however late it arrives.
+    async fn a_verdict_is_about_one_run(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(paying_daily(0)).id("pay").await.unwrap();
+        let in_doubt = async |run: u64| {
+            until(|| async {
+                let state = app.state(&id("pay"), None).await.unwrap();
+                state.status == Status::Parked && state.run == run
+            })
+            .await;
+        };
+        for run in 0..=2 {
+            in_doubt(run).await;
+            if run == 1 {
+                // Of the first run, and only now here.
+                let payload = r#"{"run":0,"frame":"charge","attempt":1,"by":"ann","done":70,"again":false}"#;
+                let (key, kind) = (Some("late".into()), "verdict".into());
+                let (execution, at) = (id("pay"), Timestamp::EPOCH);
+                let late = NewItem { execution, key, kind, payload: payload.into(), at, early: false };
+                let parked = app.row(&id("pay")).await.unwrap().next;
+                app.store().post(late).await.unwrap();
+                until(|| async { app.row(&id("pay")).await.unwrap().next > parked }).await;
+                in_doubt(run).await;
+                assert!(app.store().pending(&id("pay"), 0).await.unwrap().is_empty(), "it was read");
+            }
+            let done = Verdict::Done(Payload::encode(&7).unwrap());
+            app.judge(&id("pay"), &frame(), done, "ada").await.unwrap();
+        }
+        until(|| async { handle.status().await.unwrap().is_terminal() }).await;
+        assert_eq!(handle.result().await.unwrap(), 7);
+        assert_eq!((rig.world.count("charge"), rig.world.count("receipt")), (3, 3));
     }
 }

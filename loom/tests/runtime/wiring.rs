@@ -70,3 +70,60 @@ fn duplicates_are_refused_with_both_lines_all_at_once() {
         App::builder().registry(registry!(flows: [both_one, both_one], steps: [twice_one])).build().is_ok()
     );
 }
+
+mod one {
+    #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    pub(super) struct Job {
+        pub(super) number: u32,
+    }
+}
+
+mod other {
+    #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    pub(super) struct Job {
+        pub(super) name: String,
+    }
+}
+
+/// Waits for what only its name has in common with what its part waits for.
+#[flow]
+async fn clerk(ctx: Ctx) -> loom::Result<u32> {
+    let first = ctx.receive::<one::Job>("jobs").await;
+    let _ = first.number + ctx.part("second", helper()).await;
+    ctx.part("third", same()).await;
+    Ok(ctx.receive::<one::Job>("asked").update::<u32>().await.value.number)
+}
+
+#[flow(part)]
+async fn helper(ctx: Ctx) -> u32 {
+    drop(ctx.receive::<other::Job>("jobs").await.name);
+    let _ = ctx.part("third", same()).await;
+    ctx.receive::<one::Job>("asked").update::<String>().await.reject("no");
+    1
+}
+
+#[flow(part)]
+async fn same(ctx: Ctx) -> u32 {
+    ctx.receive::<one::Job>("jobs").await.number
+}
+
+#[test]
+fn a_topic_of_two_types_is_refused_with_both_lines() {
+    let Err(error) = App::builder().registry(registry!(flows: [clerk], steps: [])).build() else {
+        panic!("it was built");
+    };
+    let said: Vec<_> = error.errors.iter().map(ToString::to_string).collect();
+    let [jobs, asked] = &said[..] else { panic!("{said:#?}") };
+    let lines = |topic: &str| {
+        let flow = <clerk as loom::Flow>::DESCRIPTOR;
+        let part = <helper as loom::__v1::Part>::DESCRIPTOR;
+        let line = |of: &[loom::MessageDescriptor]| of.iter().find(|m| m.name == topic).unwrap().line;
+        (line(flow.messages), line(part.messages))
+    };
+    for (said, topic, what) in [(jobs, "jobs", "messages"), (asked, "asked", "replies")] {
+        let (here, there) = lines(topic);
+        assert!(said.contains(&format!("flow `clerk` waits on `{topic}` for {what} of two types")), "{said}");
+        assert!(said.contains(&format!("wiring.rs:{here} and at ")), "{said}");
+        assert!(said.contains(&format!("wiring.rs:{there};")), "{said}");
+    }
+}

@@ -49,7 +49,7 @@ pub(crate) fn standing(
             }
             let verdicts: Vec<_> =
                 waits.iter().filter(|wait| matches!(wait, Wait::Verdict { .. })).cloned().collect();
-            if verdicts.is_empty() && pending.is_empty() {
+            if verdicts.is_empty() && !pending.iter().any(Pending::helps) {
                 text.push_str(&format!("  then:  {}\n", command(&[program, "retry"], &[id], &[])));
             }
             text.push_str(&indent(&wait::waits(&verdicts, id, program, now), 2));

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use loom_runtime::{Arm, FlowDescriptor, LoopBound, Node as Shape, PartDescriptor, PartFn, Registry};
+use loom_runtime::{
+    Arm, FlowDescriptor, LoopBound, Node as Shape, ParallelPolicy, PartDescriptor, PartFn, Registry,
+};
 use serde::Serialize;
 
 use super::{
@@ -37,6 +39,12 @@ struct Node {
     line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<u32>,
+    /// Of branches that run side by side: what an error in one means to the others, by the method that says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'static str>,
+    /// How many of them run at once at most, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     marks: Vec<Mark>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,8 +249,12 @@ impl Graph {
         let space = "    ".repeat(depth);
         for node in self.nodes.iter().filter(|node| node.group.as_deref() == of) {
             let (open, close) = node.kind.brackets();
-            let marks: String = node.marks.iter().map(|mark| format!(" · {}", mark.name())).collect();
-            let label = quoted(&format!("{}{marks}", node.label));
+            let policy = node.policy.map(str::to_owned);
+            let limit = node.limit.map(|limit| format!("limit {limit}"));
+            let marks = node.marks.iter().map(|mark| mark.name().to_owned());
+            let said: String =
+                policy.into_iter().chain(limit).chain(marks).map(|said| format!(" · {said}")).collect();
+            let label = quoted(&format!("{}{said}", node.label));
             text.push_str(&format!("{space}{}{open}{label}{close}\n", node.id));
         }
         for group in self.groups.iter().filter(|group| group.group.as_deref() == of) {
@@ -328,7 +340,18 @@ impl Builder<'_> {
         let (label, group) = (shorten(label, LABEL), self.group.clone());
         let (line, column) = place.unzip();
         let marks = self.unreachable.then_some(Mark::Unreachable).into_iter().collect();
-        self.graph.nodes.push(Node { id: id.clone(), kind, label, line, column, marks, group });
+        let (policy, limit) = (None, None);
+        self.graph.nodes.push(Node {
+            id: id.clone(),
+            kind,
+            label,
+            line,
+            column,
+            policy,
+            limit,
+            marks,
+            group,
+        });
         self.edges(from, &id);
         id
     }
@@ -440,10 +463,16 @@ impl Builder<'_> {
                 }
                 out
             }
-            Shape::Parallel { arms, .. } => {
+            Shape::Parallel { policy, limit, arms, .. } => {
                 let fork = self.node(Kind::Fork, "side by side", Some(node.place()), from);
+                if let Some(drawn) = self.graph.nodes.last_mut() {
+                    (drawn.policy, drawn.limit) = (policy.map(ParallelPolicy::as_str), limit);
+                }
                 let out = self.arms(&fork, arms, parts, returned);
-                if out.is_empty() {
+                if policy == Some(ParallelPolicy::Detach) {
+                    // Nobody waits for the arms.
+                    vec![From::new(&fork, None)]
+                } else if out.is_empty() {
                     out
                 } else {
                     vec![From::new(&self.node(Kind::Join, "joined", None, out), None)]
@@ -509,6 +538,7 @@ mod tests {
         name: "tree",
         location: HERE,
         gates: &[],
+        messages: &[],
         effects: None,
         graph: &[
             Shape::Branch {
@@ -535,6 +565,7 @@ mod tests {
         output: || true.into(),
         error: || true.into(),
         gates: &[],
+        messages: &[],
         effects: None,
         policies: &[],
         schedule: None,
@@ -576,6 +607,33 @@ mod tests {
         assert_eq!(asked(code, &arms, None), code);
         let arms = [Arm { label: "then", body: &[] }];
         assert_eq!(asked("let Ok(_) = ctx.suspend", &arms, Some(&gate)), "let Ok(_) = ctx.suspend");
+    }
+
+    #[test]
+    fn branches_of_a_scope_fork_and_join_under_its_policy() {
+        fn drawn(policy: ParallelPolicy) -> String {
+            let sides = Shape::Parallel {
+                policy: Some(policy),
+                limit: Some("4"),
+                line: 1,
+                column: 5,
+                arms: Box::leak(Box::new([
+                    Arm { label: "a", body: &[Shape::Step { id: "a", step: "a", line: 2, column: 5 }] },
+                    Arm { label: "b", body: &[Shape::Step { id: "b", step: "b", line: 3, column: 5 }] },
+                ])),
+            };
+            let last = Shape::Step { id: "last", step: "last", line: 4, column: 5 };
+            let graph: &'static [Shape] = Box::leak(Box::new([sides, last]));
+            let flow: &'static FlowDescriptor =
+                Box::leak(Box::new(FlowDescriptor { graph, parts: &[], ..FLOW }));
+            Graph::of(flow, &Registry::default()).mermaid()
+        }
+        let joined = drawn(ParallelPolicy::FailFast);
+        for line in ["n1(\"side by side · fail_fast · limit 4\")", "n2 --> n4", "n3 --> n4", "n4 --> n5"] {
+            assert!(joined.contains(line), "{line} in {joined}");
+        }
+        let detached = drawn(ParallelPolicy::Detach);
+        assert!(detached.contains("n1 --> n4") && !detached.contains("n2 -->"), "{detached}");
     }
 
     #[test]

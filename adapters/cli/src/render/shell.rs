@@ -21,6 +21,17 @@ pub(crate) fn answer(program: &str, address: &str, schema: &serde_json::Value) -
     command(&[program, "resume"], &[address], &["--answer", &sample(schema).to_string()])
 }
 
+/// How to send a message, or an update.
+pub(crate) fn tell(
+    program: &str,
+    verb: &str,
+    execution: &str,
+    topic: &str,
+    schema: &serde_json::Value,
+) -> String {
+    command(&[program, verb], &[execution, topic, &sample(schema).to_string()], &[])
+}
+
 /// `show order-7`: where people are sent to.
 pub(crate) fn show(execution: &ExecutionId) -> String {
     command(&["show"], &[execution.as_str()], &[])

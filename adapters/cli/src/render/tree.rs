@@ -1,7 +1,7 @@
 //! The static graph of a flow as a tree for programs: nodes with their ids and places, parts by name.
 //! Not the drawing: `graph` makes nodes and edges of the same.
 
-use loom_runtime::{Arm as Sides, Node, Registry};
+use loom_runtime::{Arm as Sides, Node, ParallelPolicy, Registry};
 use serde::Serialize;
 
 use super::graph::Mark;
@@ -29,6 +29,12 @@ pub(crate) struct Tree {
     flow: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'static str>,
+    /// What an error in one arm means to the others: the method of `ctx.scope()` or `ctx.parallel(..)` that says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'static str>,
+    /// How many arms run at once at most, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'static str>,
     line: u32,
     column: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -72,6 +78,8 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
         written: None,
         name: None,
         label: None,
+        policy: None,
+        limit: None,
         line,
         column,
         marks: unreachable.then_some(Mark::Unreachable).into_iter().collect(),
@@ -131,7 +139,8 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
             tree.arms = sides(arms);
             ("branch", None)
         }
-        Node::Parallel { arms, .. } => {
+        Node::Parallel { policy, limit, arms, .. } => {
+            (tree.policy, tree.limit) = (policy.map(ParallelPolicy::as_str), limit);
             tree.arms = sides(arms);
             ("parallel", None)
         }

@@ -6,7 +6,7 @@ use loom_runtime::Timestamp;
 use super::{
     instant::with_distance,
     schema::{hint, sample},
-    shell::{answer, command},
+    shell::{answer, command, tell},
     text::shorten,
 };
 use crate::{shape::Pending, waits::Wait};
@@ -46,7 +46,19 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
                     line(format!("  {label}  {}", command(&[program, "verdict"], &what, options)));
                 }
             }
-            Wait::Message { frame, topic } => line(format!("message {frame}, on {topic}")),
+            Wait::Message { frame, topic, schema, reply } => {
+                let on = if frame == topic { String::new() } else { format!(", on {topic}") };
+                line(format!("message {frame}{on}"));
+                if let Some(schema) = schema {
+                    let (label, verb) =
+                        if reply.is_some() { ("update", "update") } else { ("send  ", "send") };
+                    line(format!("  expects  {}", shorten(&hint(schema), 160)));
+                    line(format!("  {label}   {}", tell(program, verb, execution, topic, schema)));
+                }
+                if let Some(reply) = reply {
+                    line(format!("  replies  {}", shorten(&hint(reply), 160)));
+                }
+            }
             Wait::Child { frame, child } => line(format!("child {frame}, as {child}")),
             Wait::Step { frame, attempt } => line(format!("step {frame}, attempt {attempt}")),
         }
@@ -66,11 +78,19 @@ pub(crate) fn pending(pending: &[Pending], program: &str) -> String {
             Pending::Verdict { frame, by, .. } => {
                 format!("a verdict on {frame}: given by {by}, not taken in yet\n")
             }
+            Pending::Message { topic, by, expects_reply, .. } => {
+                let waits = if *expects_reply { ", who waits for a reply" } else { "" };
+                format!("message on {topic}: from {by}{waits}, not taken in yet\n")
+            }
             Pending::Retry { .. } => "to be tried again, not taken in yet\n".to_owned(),
         });
     }
     if !pending.is_empty() {
-        text.push_str(&format!("  a worker takes it in: {}\n", command(&[program, "worker"], &[], &[])));
+        let when = if pending.iter().any(Pending::helps) { "" } else { ", once the flow waits for it" };
+        text.push_str(&format!(
+            "  a worker takes it in{when}: {}\n",
+            command(&[program, "worker"], &[], &[])
+        ));
     }
     text
 }

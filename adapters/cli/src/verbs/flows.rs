@@ -2,8 +2,8 @@
 //! Not what runs: that is `list`.
 
 use loom_runtime::{
-    AgentDescriptor, FlowDescriptor, Node, ProjectionDescriptor, Registry, RetryPolicy, StepDescriptor,
-    kernel::Delivery,
+    AgentDescriptor, FlowDescriptor, MessageDescriptor, Node, ProjectionDescriptor, Registry, RetryPolicy,
+    SchemaFn, StepDescriptor, kernel::Delivery,
 };
 use serde_json::{Value, json};
 
@@ -60,12 +60,21 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         line("tools", agent.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", "));
         line("skills", agent.skills.iter().map(|skill| skill.name).collect::<Vec<_>>().join(", "));
     }
-    line("schedule", flow.schedule.map(|at| format!("{} ({})", at.cron, at.time_zone)).unwrap_or_default());
+    if let Some(at) = flow.schedule {
+        line("schedule", format!("{} ({})", at.cron, at.time_zone));
+        line("overlap", at.overlap.to_string());
+        line("catch up", at.catch_up.to_string());
+    }
     line("input", shorten(&hint((flow.input)().as_value()), 100));
     line("steps", steps(flow).join(", "));
     line("emits", emitted(flow, registry).join(", "));
     for gate in flow.all_gates() {
         line("gate", format!("{} {}", gate.name, shorten(&hint((gate.schema)().as_value()), 80)));
+    }
+    for message in flow.all_messages() {
+        let shown = |schema: SchemaFn| shorten(&hint(schema().as_value()), 80);
+        let reply = message.reply.map(|reply| format!(" → {}", shown(reply))).unwrap_or_default();
+        line("message", format!("{} {}{reply}", message.name, shown(message.schema)));
     }
     line("parts", flow.all_parts().iter().map(|part| part.name).collect::<Vec<_>>().join(", "));
     line("effects", flow.effects.map(|effects| effects.join(", ")).unwrap_or_default());
@@ -216,6 +225,7 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
         .iter()
         .map(|gate| json!({"name": gate.name, "schema": (gate.schema)().as_value()}))
         .collect();
+    let messages: Vec<_> = flow.all_messages().into_iter().map(message_json).collect();
     let mut json = json!({
         "name": flow.name,
         "doc": flow.doc,
@@ -223,6 +233,7 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
         "steps": steps(flow),
         "emits": emitted(flow, registry),
         "gates": gates,
+        "messages": messages,
         "parts": flow.all_parts().iter().map(|part| part.name).collect::<Vec<_>>(),
         "policies": flow.policies.iter().map(|policy| policy.name).collect::<Vec<_>>(),
     });
@@ -230,7 +241,20 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
         json["effects"] = json!(effects);
     }
     if let Some(schedule) = flow.schedule {
-        json["schedule"] = json!({"cron": schedule.cron, "time_zone": schedule.time_zone});
+        json["schedule"] = json!({
+            "cron": schedule.cron,
+            "time_zone": schedule.time_zone,
+            "overlap": schedule.overlap,
+            "catch_up": schedule.catch_up,
+        });
+    }
+    json
+}
+
+fn message_json(message: &MessageDescriptor) -> Value {
+    let mut json = json!({"name": message.name, "schema": (message.schema)().as_value()});
+    if let Some(reply) = message.reply {
+        json["reply"] = reply().to_value();
     }
     json
 }

@@ -14,6 +14,7 @@ mod replay_check;
 mod resume;
 mod schedules;
 mod schema;
+mod send;
 mod show;
 mod standing;
 mod start;
@@ -59,6 +60,8 @@ impl Verbs<'_> {
         match verb {
             StoreVerb::Start(args) => self.start(args).await,
             StoreVerb::Resume(args) => self.resume(args).await,
+            StoreVerb::Send(args) => self.send(args).await,
+            StoreVerb::Update(args) => self.update(args).await,
             StoreVerb::Verdict(args) => self.verdict(args).await,
             StoreVerb::Retry(args) => self.retry(args).await,
             StoreVerb::Cancel(args) => self.cancel(args).await,
@@ -128,7 +131,7 @@ fn flow(registry: &Registry, name: &str) -> Result<&'static FlowDescriptor, CliE
     registry.flow(name).ok_or_else(|| unknown("flow", name, registry.flows().map(|flow| flow.name)))
 }
 
-/// There is no such flow, step or gate; these there are.
+/// There is no such flow, step, gate or topic; these there are.
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> CliError {
     let known: Vec<_> = known.collect();
     let error = CliError::refused(format!("there is no {what} `{name}`"));

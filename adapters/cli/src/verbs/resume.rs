@@ -1,7 +1,7 @@
 //! `resume`: answers a gate, and runs its execution on until it rests.
 //! Not for timers and retries: those need a worker, and nobody's word.
 
-use loom_runtime::{AnswerError, ExecutionId, GateAddress};
+use loom_runtime::{AnswerError, ExecutionId, GateAddress, MessageDescriptor};
 
 use super::Verbs;
 use crate::{
@@ -10,7 +10,10 @@ use crate::{
     exit::Exit,
     input,
     look::{is_asked, pending},
-    render::{schema::hint, shell::answer},
+    render::{
+        schema::hint,
+        shell::{answer, tell},
+    },
 };
 
 impl Verbs<'_> {
@@ -43,6 +46,17 @@ impl Verbs<'_> {
         Ok(self.run_on(&gate.execution).await?.0)
     }
 
+    /// How to send what was meant as an answer: the address may name a topic.
+    async fn if_topic(&mut self, id: Option<&ExecutionId>, address: &str) -> Option<String> {
+        let (id, (_, frame)) = (id?, address.split_once('/')?);
+        let flow = self.app.registry().flow(&self.app.row(id).await.ok()?.flow)?;
+        let named = |message: &&MessageDescriptor| frame.split('#').next() == Some(message.name);
+        let message = flow.all_messages().into_iter().find(named)?;
+        let schema = (message.schema)().to_value();
+        let command = tell(&self.console.program, "send", id.as_str(), message.name, &schema);
+        Some(format!("`{}` is a topic, it takes {}:\n  {command}", message.name, hint(&schema)))
+    }
+
     /// Adds the open gates of the execution that the address seems to mean.
     async fn with_gates(&mut self, mut error: CliError, address: &str) -> CliError {
         let id: Option<ExecutionId> = address.split('/').next().and_then(|id| id.parse().ok());
@@ -63,6 +77,9 @@ impl Verbs<'_> {
                 hint(&schema),
                 answer(&self.console.program, &address, &schema)
             ));
+        }
+        if let Some(help) = self.if_topic(id.as_ref(), address).await {
+            return error.help(help);
         }
         if open.is_empty() { error.help("`list --gates` prints the gates that are open") } else { error }
     }

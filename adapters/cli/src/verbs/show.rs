@@ -18,7 +18,7 @@ use crate::{
         text::indent,
         wait,
     },
-    shape::{Execution, Gate, NamedFrame, Standing, Whole},
+    shape::{Execution, Gate, NamedFrame, Pending, Standing, Whole},
     waits::Wait,
 };
 
@@ -58,7 +58,7 @@ impl Verbs<'_> {
         if let Some(report) = &state.parked {
             let retry = format!("  then      {}\n", command(&[program, "retry"], &[id.as_str()], &[]));
             let in_doubt = waits.iter().any(|wait| matches!(wait, Wait::Verdict { .. }));
-            let helped = in_doubt || !pending.is_empty();
+            let helped = in_doubt || pending.iter().any(Pending::helps);
             section("PARKED", format!("{}{}", parked(report), if helped { "" } else { &retry }));
         }
         section("WAITS FOR", wait::waits(&waits, id.as_str(), program, now));

@@ -36,7 +36,7 @@ impl Verbs<'_> {
     }
 
     /// Lets what runs finish, unless a second signal comes, and says what has become of the execution.
-    async fn stop(&mut self, id: &ExecutionId) -> Result<(Exit, Status), CliError> {
+    pub(super) async fn stop(&mut self, id: &ExecutionId) -> Result<(Exit, Status), CliError> {
         self.note(&format!("stopping: running steps have {}; again to stop at once", span(GRACE)));
         let clean = close(self.app, self.console, GRACE).await;
         let row = self.app.row(id).await?;

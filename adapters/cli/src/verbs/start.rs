@@ -4,15 +4,24 @@
 use loom_runtime::kernel::Payload;
 
 use super::{Verbs, flow};
-use crate::{args::Start, error::CliError, exit::Exit, input, render::schema::hint};
+use crate::{
+    args::Start,
+    error::CliError,
+    exit::Exit,
+    input,
+    render::{
+        schema::{hint, sample},
+        shell::command,
+    },
+};
 
 impl Verbs<'_> {
     pub(super) async fn start(&mut self, args: Start) -> Result<Exit, CliError> {
         let flow = flow(self.app.registry(), &args.flow)?;
-        let input = match (&args.input, &args.input_file, &args.stdin) {
+        let input = match (&args.input, &args.input_file, &args.json_input) {
             (Some(json), _, _) => input::argument("input", json)?,
             (_, Some(path), _) => input::file(self.console, path)?,
-            (_, _, Some(_)) => input::standard_input(self.console)?,
+            (_, _, Some(json)) => input::word(self.console, "input", json)?,
             _ => Payload::null(),
         };
         let mut start = self.app.start_dynamic(flow.name, input);
@@ -23,7 +32,13 @@ impl Verbs<'_> {
         let started = start.await.map_err(|error| {
             let misfit = matches!(error, loom_runtime::StartError::Input { .. });
             let error = CliError::from(error);
-            if misfit { error.help(format!("it takes {}", hint((flow.input)().as_value()))) } else { error }
+            if !misfit {
+                return error;
+            }
+            let schema = (flow.input)().to_value();
+            let example =
+                command(&[&self.console.program, "start"], &[flow.name, &sample(&schema).to_string()], &[]);
+            error.help(format!("it takes {}:\n  {example}", hint(&schema)))
         });
         let id = started?;
         if args.detach.set {

@@ -134,13 +134,23 @@ async fn mistakes_are_explained() {
         .ends(Exit::Refused)
         .warns("there is no flow `chekout`")
         .warns("did you mean `checkout`?");
-    shell.run("start zebra").await.ends(Exit::Refused).warns("there are: buggy, checkout, pay, ");
+    shell.run("start zebra").await.ends(Exit::Refused).warns("there are: account, buggy, checkout, pay, ");
     shell
         .run("start checkout --input tea")
         .await
         .ends(Exit::Usage)
         .warns("is not JSON")
         .warns("quotes of its own");
+    shell
+        .run("start till tea")
+        .await
+        .ends(Exit::Usage)
+        .warns("the input is not JSON")
+        .warns("quotes of its own");
+    shell.run("start tomorrow 0").await.ends(Exit::Usage).warns("flow `tomorrow`").warns("it takes null");
+    shell.run("start till").await.ends(Exit::Usage).warns("it takes integer").warns("shop start till 0");
+    shell.run("start till 5 --input 5").await.ends(Exit::Usage).warns("cannot be used with");
+    shell.run("start till 5").await.ends(Exit::Done).says("receipt for 5");
     shell
         .run("start checkout --input 7")
         .await

@@ -118,7 +118,15 @@ async fn the_program_as_json() {
     let support = json["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == "support").unwrap();
     assert_eq!(json!([support["emits"], support["policies"]]), json!([["desk.asked"], ["no-payments"]]));
     let tidy = json["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == "tidy").unwrap();
-    assert_eq!(tidy["schedule"], json!({"cron": "0 18 * * MON-FRI", "time_zone": "Europe/Zurich"}));
+    let schedule = &tidy["schedule"];
+    assert_eq!(
+        json!([schedule["cron"], schedule["time_zone"]]),
+        json!(["0 18 * * MON-FRI", "Europe/Zurich"])
+    );
+    assert_eq!(
+        (&schedule["overlap"], &schedule["catch_up"]["latest"]["within"]["secs"]),
+        (&json!("skip"), &json!(86_400))
+    );
     let find = json["steps"].as_array().unwrap().iter().find(|step| step["name"] == "find_order").unwrap();
     assert_eq!((&find["delivery"], &find["reads"]), (&json!("pure"), &json!(true)));
     assert_eq!(json["agents"][0]["budget"], json!({"tokens": 50_000, "usd_micros": 250_000}));
@@ -134,7 +142,7 @@ async fn the_program_as_json() {
     let kinds: Vec<_> = graph["nodes"].as_array().unwrap().iter().map(|node| &node["kind"]).collect();
     assert_eq!(kinds, ["start", "step", "branch", "gate", "branch", "loop", "step", "end"]);
     let schema = shell.run("schema checkout --json").await.json();
-    assert_eq!(keys(&schema), ["error", "flow", "gates", "input", "output"]);
+    assert_eq!(keys(&schema), ["error", "flow", "gates", "input", "messages", "output"]);
     assert_eq!(keys(&schema["gates"]), ["manager"]);
     shell.run("completions bash").await.ends(Exit::Done).says("shop");
 }

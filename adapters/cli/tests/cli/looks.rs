@@ -20,7 +20,7 @@ async fn shell() -> Shell {
 }
 
 /// Each command, and what it prints.
-async fn session(shell: &Shell, commands: &[&str]) -> String {
+pub(crate) async fn session(shell: &Shell, commands: &[&str]) -> String {
     let mut text = String::new();
     for command in commands {
         let said = shell.run(command).await;

@@ -12,6 +12,7 @@ mod life;
 mod listing;
 mod looks;
 mod made;
+mod messages;
 mod opening;
 mod support;
 mod told;

@@ -68,6 +68,36 @@ async fn a_cancel_that_is_not_taken_in() {
     assert_eq!((types(&json["waits"]), types(&json["pending"])), (vec![], vec!["cancel"]));
 }
 
+/// Who, on what, and whether somebody waits; not what it says.
+#[tokio::test]
+async fn messages_that_are_not_taken_in() {
+    let shell = Shell::default();
+    waiting_order(&shell).await;
+    let registry = loom::Registry::of([]);
+    let app = loom::App::builder().store(shell.store.clone()).registry(registry).build().unwrap();
+    let order = "o".parse().unwrap();
+    app.send(&order, "news", "a secret").by("bob").await.unwrap();
+    let asking = tokio::spawn({
+        let (app, order) = (app.clone(), "o".parse().unwrap());
+        async move { app.update::<u32>(app.send(&order, "price", "another secret").by("eve")).await }
+    });
+    while app.pending(&order).await.unwrap().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let said = shell.run("show o").await.ends(Exit::Done);
+    let said = said.says("message on news: from bob, not taken in yet");
+    let said = said.says("message on price: from eve, who waits for a reply, not taken in yet");
+    assert!(!said.out.contains("secret"), "{}", said.out);
+    let json = shell.run("show o --json").await.json();
+    assert_eq!(types(&json["pending"]), ["message", "message"]);
+    assert_eq!(
+        (&json["pending"][0]["topic"], &json["pending"][1]["expects_reply"]),
+        (&json!("news"), &json!(true))
+    );
+    assert!(!json["pending"].to_string().contains("secret"), "{json}");
+    asking.abort();
+}
+
 #[tokio::test]
 async fn a_verdict_and_a_retry_that_are_not_taken_in() {
     let shell = Shell::default();

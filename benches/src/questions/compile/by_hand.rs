@@ -182,6 +182,7 @@ impl Flow for checkout_{n} {
         output: schema_of::<Receipt>,
         error: schema_of::<ShopError>,
         gates: &[GateDescriptor { name: "manager", schema: schema_of::<Approval>, line: line!() }],
+        messages: &[],
         effects: None,
         policies: &[],
         schedule: None,

@@ -152,6 +152,10 @@ impl<S: Inbox> Inbox for Plug<S> {
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         self.inner.pending(execution, after).await
     }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        guarded!(self, self.inner.prune_early(before, rehearsal).await)
+    }
 }
 
 #[async_trait]
@@ -183,15 +187,20 @@ impl<S: SnapshotStore> SnapshotStore for Plug<S> {
         self.inner.put_snapshot(snapshot).await
     }
 
-    async fn newest_snapshot(&self, of: &ExecutionId, most: u64) -> Result<Option<Snapshot>, StoreError> {
-        self.inner.newest_snapshot(of, most).await
+    async fn newest_snapshot(
+        &self,
+        id: &ExecutionId,
+        of: &str,
+        most: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        self.inner.newest_snapshot(id, of, most).await
     }
 
-    async fn mark_snapshot_bad(&self, of: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
-        self.inner.mark_snapshot_bad(of, sequence).await
+    async fn mark_snapshot_bad(&self, id: &ExecutionId, of: &str, sequence: u64) -> Result<(), StoreError> {
+        self.inner.mark_snapshot_bad(id, of, sequence).await
     }
 
-    async fn prune_snapshots(&self, of: &ExecutionId, keep: usize) -> Result<(), StoreError> {
-        self.inner.prune_snapshots(of, keep).await
+    async fn prune_snapshots(&self, id: &ExecutionId, of: &str, keep: usize) -> Result<(), StoreError> {
+        self.inner.prune_snapshots(id, of, keep).await
     }
 }

@@ -8,16 +8,17 @@ use syn::visit_mut::VisitMut as _;
 use syn::{Expr, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
 
 use crate::body::calls::{self, Call, Syscall};
-use crate::body::graph::Arm;
+use crate::body::graph::{Arm, Together};
 use crate::body::label;
 use crate::body::scope::LineNotes;
 use crate::body::{Finding, NEAR, banned, rewrite};
 use crate::item::mentions;
 
 use super::Walker;
+use super::regions::together;
 
 /// What `ctx.timeout(limit, future)` is given.
-struct Limited {
+pub(super) struct Limited {
     future: Arm,
     limit: String,
 }
@@ -27,7 +28,10 @@ impl Walker<'_> {
         let links = calls::chain(call, self.ctx);
         let Some(root) = links.first() else {
             if self.is_call_on_clone(call) {
-                self.chain_arguments(call, false);
+                self.chain_arguments(call, false, &Together::default());
+                return;
+            }
+            if self.region_call(call) {
                 return;
             }
             self.visit_expr_mut(&mut call.receiver);
@@ -39,7 +43,7 @@ impl Walker<'_> {
             let named = root.args.first().and_then(calls::called_path);
             let named = named.filter(|path| path.get_ident().is_none_or(|name| !self.scope.binds(name)));
             self.continuations.extend(named.cloned());
-            self.chain_arguments(call, false);
+            self.chain_arguments(call, false, &Together::default());
             return self.returned(at);
         }
         let syscall = Syscall::of(&root.method);
@@ -51,12 +55,13 @@ impl Walker<'_> {
             let earlier = self.calls.iter().filter(|earlier| earlier.syscall == syscall).count();
             Call::read(syscall, &links, earlier + 1, &self.scope, self.ctx)
         });
-        let limited = self.chain_arguments(call, syscall == Some(Syscall::Decide));
+        let said = together(links.iter().copied());
+        let limited = self.chain_arguments(call, syscall == Some(Syscall::Decide), &said);
         if let Some(read) = read {
             match (read.node(), limited) {
                 (Some(timer), Some(Limited { future, limit })) => {
                     let timer = Arm { label: limit, body: vec![timer], leaves: false };
-                    self.graph.push_parallel(read.method.span(), vec![future, timer]);
+                    self.graph.push_parallel(read.method.span(), Together::default(), vec![future, timer]);
                 }
                 (Some(node), None) => self.graph.push(node),
                 (None, _) => {}
@@ -69,12 +74,17 @@ impl Walker<'_> {
     }
 
     /// Walks the arguments of every link of a chain, the innermost first. The future of a `timeout` at its root is
-    /// handed back: it goes beside the timer.
-    fn chain_arguments(&mut self, call: &mut ExprMethodCall, decides: bool) -> Option<Limited> {
+    /// handed back: it goes beside the timer. `said` is what the chain says of the branches of a `parallel` there.
+    pub(super) fn chain_arguments(
+        &mut self,
+        call: &mut ExprMethodCall,
+        decides: bool,
+        said: &Together,
+    ) -> Option<Limited> {
         let mut limited = None;
         let is_root = match &mut *call.receiver {
             Expr::MethodCall(inner) => {
-                limited = self.chain_arguments(inner, decides);
+                limited = self.chain_arguments(inner, decides, said);
                 false
             }
             _ => true,
@@ -84,7 +94,7 @@ impl Walker<'_> {
         if is_root && matches!(call.method.to_string().as_str(), "run" | "part") {
             self.called(&mut call.args);
         } else if is_root && call.method == "parallel" {
-            self.side_by_side(&mut call.args, Some(call.method.span()));
+            self.side_by_side(&mut call.args, Some(call.method.span()), said);
         } else if is_root && call.method == "timeout" && call.args.len() == 2 {
             let limit = label::of(&call.args[0].to_token_stream());
             self.visit_expr_mut(&mut call.args[0]);

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut as _;
 use syn::{Expr, ExprCall, ExprMacro, Pat, Path, Token};
 
-use crate::body::graph::{Arm, Node};
+use crate::body::graph::{Arm, Node, Together};
 use crate::body::label;
 use crate::body::macros::{self, Arguments};
 use crate::item::mentions;
@@ -52,11 +52,16 @@ impl Walker<'_> {
             Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.span()),
             _ => None,
         };
-        self.side_by_side(&mut call.args, at);
+        self.side_by_side(&mut call.args, at, &Together::default());
     }
 
     /// The same for the arguments of whatever runs futures at once.
-    pub(super) fn side_by_side(&mut self, args: &mut Punctuated<Expr, Token![,]>, at: Option<Span>) {
+    pub(super) fn side_by_side(
+        &mut self,
+        args: &mut Punctuated<Expr, Token![,]>,
+        at: Option<Span>,
+        together: &Together,
+    ) {
         let arms = match args.first_mut() {
             Some(Expr::Path(path)) if let Some(name) = path.path.get_ident() => match self.take(name) {
                 Some(Made::Each(arms)) => Some(arms),
@@ -73,7 +78,7 @@ impl Walker<'_> {
             vec![self.graph.close_arm(label)]
         });
         if let Some(at) = at {
-            self.graph.push_parallel(at, arms);
+            self.graph.push_parallel(at, together.clone(), arms);
         }
     }
 

@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::visit_mut::VisitMut as _;
 use syn::{Expr, Macro};
 
-use crate::body::graph::Arm;
+use crate::body::graph::{Arm, Together};
 use crate::body::label;
 use crate::body::macros::{self, Arguments, Grammar, Matches, Select, SelectHead};
 
@@ -29,7 +29,7 @@ impl Walker<'_> {
                 let mut futures: Arguments = syn::parse2(tokens).ok()?;
                 self.futures.awaits += 1;
                 let arms = futures.exprs().map(|future| self.arm(future)).collect();
-                self.graph.push_parallel(mac.path.span(), arms);
+                self.graph.push_parallel(mac.path.span(), Together::default(), arms);
                 Some(futures.into_token_stream())
             }
             Grammar::Select => self.select(mac),
@@ -71,7 +71,7 @@ impl Walker<'_> {
             arms.push(self.graph.close_arm(label));
             self.scope.back_to(&mark);
         }
-        self.graph.push_parallel(mac.path.span(), arms);
+        self.graph.push_parallel(mac.path.span(), Together::default(), arms);
         Some(select.into_token_stream())
     }
 

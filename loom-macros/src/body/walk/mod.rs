@@ -4,15 +4,17 @@
 mod calls;
 mod exits;
 mod futures;
+mod inert;
 mod loops;
 mod macros;
+mod regions;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
-    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, PatIdent, Path,
+    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
 };
 
 use crate::item::mentions;
@@ -26,6 +28,7 @@ use super::scope::Scope;
 use super::{Finding, Survey, label};
 use exits::Jump;
 use futures::Futures;
+use regions::Region;
 
 /// Walks through a whole body.
 pub(crate) fn walk(
@@ -45,12 +48,15 @@ pub(crate) fn walk(
         findings: Vec::new(),
         continuations: Vec::new(),
         futures: Futures::default(),
+        regions: Vec::new(),
+        run: inert::run_in(&block, ctx),
         jumps: Vec::new(),
         recorded: 0,
         notes_lines: false,
     };
     walker.visit_block_mut(&mut block);
     walker.place_all_futures();
+    walker.place_all_regions();
     Survey {
         block,
         calls: walker.calls,
@@ -73,6 +79,10 @@ struct Walker<'c> {
     findings: Vec<Finding>,
     continuations: Vec<Path>,
     futures: Futures,
+    /// The scopes that the body makes.
+    regions: Vec<Region>,
+    /// What the body hands to `ctx.run` and the like.
+    run: Vec<Path>,
     /// Where a `break` may go, outermost first.
     jumps: Vec<Jump>,
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
@@ -204,6 +214,16 @@ impl VisitMut for Walker<'_> {
         if left || !self.graph.has_left() {
             self.tried(tried.question_token.span);
         }
+        self.asked(&mut tried.expr);
+    }
+
+    fn visit_stmt_mut(&mut self, stmt: &mut Stmt) {
+        visit_mut::visit_stmt_mut(self, stmt);
+        match stmt {
+            Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => self.dropped(&mut init.expr),
+            Stmt::Expr(call, Some(_)) if self.is_inert(call) => self.dropped(call),
+            _ => {}
+        }
     }
 
     fn visit_expr_block_mut(&mut self, block: &mut ExprBlock) {
@@ -222,6 +242,7 @@ impl VisitMut for Walker<'_> {
             .init
             .as_ref()
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
+        let scoped = self.scope_of(local);
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
@@ -232,6 +253,9 @@ impl VisitMut for Walker<'_> {
                 let arms = vec![self.graph.close_arm("else")];
                 self.graph.push_branch(label, local.let_token.span, false, arms);
             }
+        }
+        if let Some(scoped) = scoped {
+            self.scoped(scoped);
         }
         self.visit_pat_mut(&mut local.pat);
         if let Some(made) = read::made(local) {

@@ -2,7 +2,7 @@
 //! Not the log: nothing here is recorded until the machine has accepted the whole pass.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -110,6 +110,8 @@ pub enum Op {
         flow: String,
         /// Its input.
         input: Payload,
+        /// The version of the input's shape.
+        version: u32,
         /// Its id, if it is not to be derived from the frame.
         child: Option<ExecutionId>,
         /// What becomes of it when this execution ends, or drops the call.
@@ -184,6 +186,9 @@ pub(super) struct Inner {
     pub(super) outstanding: usize,
     pub(super) now: Timestamp,
     pub(super) seed: Option<Digest>,
+    /// Forks in this pass: from where each has its entropy, and what the pass has done before it. Those that it has
+    /// passed are taken out.
+    pub(super) forks: VecDeque<(Digest, BTreeSet<(FrameId, bool)>)>,
     /// The version of the run's input, and the event that holds it.
     pub(super) input_version: (u32, u64),
     pub(super) near: Option<SourceLine>,
@@ -194,7 +199,10 @@ pub(super) struct Inner {
     pub(super) cancel: Option<Cancelled>,
     /// Markers of changed code that the log holds for this pass.
     pub(super) changes: BTreeMap<FrameId, bool>,
-    /// What the log holds of this pass, by frame and whether it was dropped. Once it has done all of that, the pass goes
+    /// Markers that the log holds and that the code did not ask for, where they were: if it does elsewhere, they are
+    /// there already.
+    pub(super) unasked_changes: BTreeSet<FrameId>,
+    /// What the log holds of this pass but for markers, by frame and whether it was dropped. Once it has done all of that, the pass goes
     /// where no code has been before, and takes the changed path; `None` when the log goes on after it.
     pub(super) ahead: Option<BTreeSet<(FrameId, bool)>>,
     /// Which run this is.
@@ -309,11 +317,13 @@ impl Cx {
     }
 
     /// 16 bytes that are the same on every replay: drawn from the execution's seed, the call site and how often
-    /// it was passed.
+    /// it was passed. A fork draws what its origin has drawn up to the cut: within the pass that the cut is in, until
+    /// the pass has asked for all that the events before the cut hold of it.
     pub fn entropy(&self, site: &FrameId) -> [u8; 16] {
         self.shared.check_pass(site, "asked for entropy");
         let mut inner = self.shared.lock();
         let nth = inner.occurrence(site);
+        inner.pass_forks();
         let seed = inner.seed.map_or([0; 16], |seed| seed.bytes());
         Digest::of_parts(&[&seed, site.as_str().as_bytes(), &nth.to_le_bytes()]).bytes()
     }
@@ -345,7 +355,8 @@ impl Cx {
     }
 
     /// Whether the flow takes the changed path here. An execution that was past this place before the change keeps to
-    /// the old one; what it takes is recorded, and holds for ever.
+    /// the old one; what it takes is recorded, and holds for ever. A marker that the code no longer asks for is passed
+    /// over by a replay: what follows it in the log is still held against the code.
     pub fn changed(&self, frame: &FrameId, line: SourceLine) -> bool {
         if !self.shared.check_pass(frame, "asked for") {
             return false;
@@ -354,7 +365,8 @@ impl Cx {
         if let Some(changed) = inner.changes.get(frame) {
             return *changed && {
                 let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
-                inner.slots.contains_key(frame) || inner.issue(request, Some(Settled::Fired)).is_some()
+                let is_there = inner.slots.contains_key(frame) || inner.unasked_changes.contains(frame);
+                is_there || inner.issue(request, Some(Settled::Fired)).is_some()
             };
         }
         let changed = inner.is_beyond_the_log();
@@ -454,10 +466,21 @@ impl Inner {
     }
 
     fn is_beyond_the_log(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| self.has_done(ahead))
+    }
+
+    /// Whether the pass has asked for all of this, or dropped it.
+    fn has_done(&self, all: &BTreeSet<(FrameId, bool)>) -> bool {
         let done = |frame: &FrameId, dropped: bool| {
             self.issued.iter().any(|issue| issue.frame() == frame && issue.is_drop() == dropped)
         };
-        self.ahead.as_ref().is_some_and(|ahead| ahead.iter().all(|(frame, dropped)| done(frame, *dropped)))
+        all.iter().all(|(frame, dropped)| done(frame, *dropped))
+    }
+
+    fn pass_forks(&mut self) {
+        while self.forks.front().is_some_and(|(_, before)| self.has_done(before)) {
+            self.seed = self.forks.pop_front().map(|(seed, _)| seed);
+        }
     }
 
     /// Registers a request. `None` when its id is taken: the fault is set then.

@@ -193,13 +193,14 @@ impl Machine {
         &mut self,
         frame: FrameId,
         flow: String,
-        input: Payload,
+        (input, input_version): (Payload, u32),
         digest: Digest,
         child: Option<ExecutionId>,
         on_close: OnClose,
     ) -> Result<(), ParkReport> {
         let child = child.unwrap_or_else(|| self.config.execution.child(self.state().run, &frame));
-        let started = ChildStarted { frame: frame.clone(), child, flow, digest, input, on_close };
+        let started =
+            ChildStarted { frame: frame.clone(), child, flow, digest, input, input_version, on_close };
         let sequence = self.commit(Event::ChildStarted(started))?;
         self.children.push_back((sequence + 1, frame));
         Ok(())
@@ -256,14 +257,16 @@ impl Machine {
         self.children.front().filter(|(upto, _)| *upto <= self.journal.durable())?;
         let (_, frame) = self.children.pop_front()?;
         let known = self.state().frames.get(&frame)?;
-        let (FrameKind::Child { child, flow, shared, .. }, Some(input)) = (&known.kind, &known.input) else {
+        let (FrameKind::Child { child, flow, version, shared, .. }, Some(input)) =
+            (&known.kind, &known.input)
+        else {
             return None;
         };
-        let (child, flow, input) = (child.clone(), flow.clone(), input.clone());
+        let (child, flow, input, input_version) = (child.clone(), flow.clone(), input.clone(), *version);
         let parent = Parent { execution: self.config.execution.clone(), frame };
         Some(match shared {
             true => Command::WatchChild { child, by: parent },
-            false => Command::StartChild(StartChild { child, flow, input, parent }),
+            false => Command::StartChild(StartChild { child, flow, input, input_version, parent }),
         })
     }
 

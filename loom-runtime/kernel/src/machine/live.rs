@@ -73,7 +73,7 @@ impl Machine {
             }
             Input::NotStarted { frame, error } => self.not_started(frame, error),
             Input::Watch { by, item } => self.take_watch(by, item),
-            Input::Verdict { frame, verdict, by, item } => self.verdict(frame, verdict, by, item),
+            Input::Verdict { run, frame, verdict, by, item } => self.verdict(run, frame, verdict, by, item),
             Input::Noted { item } => {
                 self.journal.consume(item);
                 Ok(Offered::Accepted)
@@ -290,10 +290,10 @@ impl Machine {
             Op::Receive { topic, .. } => self.await_message(frame, topic)?,
             Op::Tell { to, topic, body } => self.send(frame, to, topic, body)?,
             Op::Reply { reply_to, reply } => self.reply(frame, reply_to, reply)?,
-            Op::Child { flow, input, child, on_close, refuse } => {
+            Op::Child { flow, input, version, child, on_close, refuse } => {
                 // What is refused may be the input, for its size: that is not written.
                 let input = if refuse.is_none() { input } else { Payload::null() };
-                self.start_child(frame.clone(), flow, input, digest, child, on_close)?;
+                self.start_child(frame.clone(), flow, (input, version), digest, child, on_close)?;
                 if let Some(error) = refuse {
                     self.children.pop_back();
                     self.owed.push_back(Owed::Failure(frame, error));
@@ -562,8 +562,11 @@ impl Machine {
         }
     }
 
-    fn verdict(&mut self, frame: FrameId, verdict: Verdict, by: String, item: u64) -> Done {
+    fn verdict(&mut self, run: Option<u64>, frame: FrameId, verdict: Verdict, by: String, item: u64) -> Done {
         self.journal.consume(item);
+        if run.is_some_and(|run| run != self.state().base) {
+            return Ok(Offered::Ignored("it is about a step of another run"));
+        }
         let known = self.state().frames.get(&frame).filter(|f| f.status == FrameStatus::InDoubt);
         let Some(attempt) = known.map(|f| f.attempt) else {
             return Ok(Offered::Ignored("the frame is not in doubt"));

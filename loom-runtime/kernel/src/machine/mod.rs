@@ -138,6 +138,8 @@ pub enum Input {
     },
     /// Somebody says how an in-doubt step ended.
     Verdict {
+        /// The run that it is about, by the sequence of its first event; `None` for the one that there is.
+        run: Option<u64>,
         /// The step's frame.
         frame: FrameId,
         /// How.

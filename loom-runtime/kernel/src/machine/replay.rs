@@ -6,7 +6,7 @@
 //! segment the two sides are compared as sets; the last one may have been cut by a crash, and then the rest of what
 //! the flow asks for is new.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
     Machine, Offered, Phase,
@@ -14,7 +14,7 @@ use super::{
     poll::{Moment, Turn},
 };
 use crate::{
-    Digest, Envelope, Event, Fault, FrameId, Migrated, NewRun, Outcome, ParkReport, Payload, Resumed,
+    Digest, Envelope, Event, Fault, Forked, FrameId, Migrated, NewRun, Outcome, ParkReport, Payload, Resumed,
     SourceLine, Status, Upcasted,
 };
 
@@ -23,12 +23,32 @@ pub(super) struct Segment {
     moment: Moment,
     /// What the log holds of the pass, by frame and whether it was dropped.
     expected: BTreeMap<(FrameId, bool), Expected>,
+    /// Forks in the midst of it: the seed of each, and what was held of the pass before it.
+    forks: VecDeque<(Digest, BTreeSet<(FrameId, bool)>)>,
+}
+
+impl Segment {
+    fn new(cause: Option<(FrameId, Settled)>, moment: Moment) -> Self {
+        Self { cause, moment, expected: BTreeMap::new(), forks: VecDeque::new() }
+    }
+
+    /// What the flow must ask for. It may have lost a marker of changed code: that stands for nothing else.
+    fn requests(&self) -> BTreeSet<(FrameId, bool)> {
+        let held = self.expected.iter().filter(|(_, expected)| !expected.is_marker());
+        held.map(|(key, _)| key.clone()).collect()
+    }
 }
 
 struct Expected {
     envelope: Envelope,
     /// The fingerprint of the code that wrote it.
     code: u64,
+}
+
+impl Expected {
+    fn is_marker(&self) -> bool {
+        matches!(self.envelope.event, Event::ChangeMarked(_))
+    }
 }
 
 /// What an event is to a replay.
@@ -153,7 +173,11 @@ impl Machine {
         }
         let Some(mut segment) = segment else { return Ok(None) };
         match role(&envelope.event) {
-            Role::Passive => {}
+            Role::Passive => {
+                if let Event::ExecutionForked(Forked { seed: Some(seed), .. }) = &envelope.event {
+                    segment.forks.push_back((*seed, segment.requests()));
+                }
+            }
             Role::Request(frame) => {
                 segment.expected.insert((frame, false), self.expected(envelope));
             }
@@ -163,8 +187,7 @@ impl Machine {
             Role::Outcome(frame, outcome) => {
                 let turn = self.run_segment(segment, Some(envelope))?;
                 goes_on(envelope, &turn)?;
-                let cause = Some((frame, outcome));
-                return Ok(Some(Segment { cause, moment: self.moment(envelope), expected: BTreeMap::new() }));
+                return Ok(Some(Segment::new(Some((frame, outcome)), self.moment(envelope))));
             }
             Role::Return => {
                 let turn = self.run_segment(segment, Some(envelope))?;
@@ -190,7 +213,7 @@ impl Machine {
     /// The flow from the start of a run, to be polled once the run's first requests are known.
     fn begin_run(&mut self, first: &Envelope, seed: Digest, input: Payload, version: u32) -> Segment {
         self.respawn(seed, input, version);
-        Segment { cause: None, moment: self.moment(first), expected: BTreeMap::new() }
+        Segment::new(None, self.moment(first))
     }
 
     fn expected(&self, envelope: &Envelope) -> Expected {
@@ -203,7 +226,8 @@ impl Machine {
         {
             let mut inner = self.cx.shared.lock();
             inner.decisions.clear();
-            inner.ahead = next.is_none().then(|| segment.expected.keys().cloned().collect());
+            inner.ahead = next.is_none().then(|| segment.requests());
+            inner.forks = std::mem::take(&mut segment.forks);
             for ((frame, _), expected) in &segment.expected {
                 match &expected.envelope.event {
                     Event::DecisionRecorded(decision) => {
@@ -219,6 +243,13 @@ impl Machine {
         let cause = segment.cause.take();
         let mut turn =
             self.pass(cause.as_ref().map(|(frame, outcome)| (frame, outcome.clone())), segment.moment)?;
+        {
+            let mut inner = self.cx.shared.lock();
+            if let Some((seed, _)) = inner.forks.pop_back() {
+                inner.seed = Some(seed);
+                inner.forks.clear();
+            }
+        }
         let mut fresh = Vec::new();
         for issue in turn.issued {
             let key = match &issue {
@@ -230,6 +261,9 @@ impl Machine {
                 None => fresh.push(issue),
             }
         }
+        // What a marker led to is held by itself: without the marker, the code must still come to it.
+        let lost = segment.expected.extract_if(.., |_, expected| expected.is_marker());
+        self.cx.shared.lock().unasked_changes.extend(lost.map(|((frame, _), _)| frame));
         let unasked = segment.expected.values().next().map(|expected| &expected.envelope);
         match (unasked, fresh.first(), next) {
             (Some(envelope), asked, _) => {
@@ -267,8 +301,10 @@ impl Machine {
             (Event::MessageSent(e), Op::Tell { to, topic, .. }) if (&e.to, &e.topic) == (to, topic) => {
                 return Ok(());
             }
-            (Event::ChildStarted(e), Op::Child { flow, .. })
-                if e.flow == *flow && (e.digest == slot.digest || is_other_code) =>
+            // An input of another shape is another one, whoever computes it.
+            (Event::ChildStarted(e), Op::Child { flow, version, .. })
+                if e.flow == *flow
+                    && (e.digest == slot.digest || is_other_code || e.input_version != *version) =>
             {
                 return Ok(());
             }

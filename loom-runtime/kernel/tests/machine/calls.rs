@@ -117,7 +117,11 @@ pub(crate) fn receive_checked(cx: &Cx, frame: &str, topic: &str, check: Check) -
 #[track_caller]
 pub(crate) fn child(cx: &Cx, frame: &str, on_close: OnClose) -> Call {
     let flow = frame.split('#').next().unwrap_or(frame).into();
-    call(cx, frame, Op::Child { flow, input: payload(json!(frame)), child: None, on_close, refuse: None })
+    call(
+        cx,
+        frame,
+        Op::Child { flow, input: payload(json!(frame)), version: 1, child: None, on_close, refuse: None },
+    )
 }
 
 /// A step that goes on when nobody waits for it.

@@ -217,13 +217,70 @@ fn a_new_run_takes_the_changed_path() {
     assert_eq!((again.state(), again.machine.fault()), (play.state(), None));
 }
 
+/// The change without its marker: all that were on the old path have ended.
+fn retired() -> Flow {
+    flow(|cx| async move {
+        did(&cx, "before").await;
+        did(&cx, "new-tax-step").await;
+        let later = cx.changed(&id("later"), here());
+        did(&cx, if later { "later-step" } else { "after" }).await;
+        ok(later)
+    })
+}
+
 #[test]
-fn a_marker_that_was_taken_out_of_the_code_is_a_divergence() {
-    let play = Play::start(&flow(|cx| async move {
-        cx.changed(&id("c"), here());
-        ok(did(&cx, "work").await)
-    }));
-    let without = flow(|cx| async move { ok(did(&cx, "work").await) });
-    let report = Play::resume_with(&play.log, &without, NEW).parked(kernel::Fault::Divergence);
-    assert_eq!(report.frame, Some(id("c")));
+fn a_marker_that_was_taken_out_of_the_code_is_passed_over() {
+    let mut whole = Play::start(&new());
+    finish(&mut whole);
+    let ends = whole.log.len() - 1; // as it ended, the old code has asked for `after`
+    let asked = whole.told().iter().position(|told| told == "STEP_STARTED after").unwrap();
+    for cut in 1..ends {
+        let mut play = Play::resume_with(&whole.log[..cut], &retired(), NEW);
+        finish(&mut play);
+        let state = State::of(&play.log).unwrap();
+        assert!(took_new(&play.log), "from {cut}");
+        assert_eq!(state.frames.contains_key(&id("later-step")), cut <= asked, "from {cut}");
+        let again = Play::reading(&play.log, &retired(), 9, NEW);
+        assert_eq!((again.state(), again.machine.fault()), (&state, None), "from {cut}");
+    }
+    // The log ends with the marker, or with what it led to, and the code goes on in that very pass.
+    let pass = flow(|cx| async move {
+        let (c, d) = (cx.changed(&id("c"), here()), cx.changed(&id("d"), here()));
+        ok((c, d, did(&cx, "work").await))
+    });
+    let mut play = Play::start(&pass);
+    play.flush();
+    assert_eq!(play.log.iter().filter(|e| e.event.kind() == Kind::ChangeMarked).count(), 2);
+    let without_c = flow(|cx| async move {
+        let d = cx.changed(&id("d"), here());
+        ok((d, did(&cx, "work").await, cx.changed(&id("c"), here())))
+    });
+    for cut in 1..=play.log.len() {
+        let mut later = Play::resume_with(&play.log[..cut], &without_c, NEW);
+        finish(&mut later);
+        assert_eq!(later.output()[0], json!(true), "from {cut}");
+        assert_eq!(later.output()[2], json!(true), "from {cut}: in the log already, or taken anew");
+        let marked = later.log.iter().filter(|e| e.event.kind() == Kind::ChangeMarked).count();
+        assert_eq!(marked, 2, "from {cut}");
+        let again = Play::reading(&later.log, &without_c, 9, NEW);
+        assert_eq!((again.state(), again.machine.fault()), (later.state(), None), "from {cut}");
+    }
+}
+
+#[test]
+fn without_its_marker_the_old_path_is_a_divergence() {
+    let mut play = Play::start(&new());
+    play.done("before", json!(0));
+    play.flush();
+    assert!(took_new(&play.log));
+    let report = Play::resume_with(&play.log, &old(), NEW).parked(kernel::Fault::Divergence);
+    assert_eq!(report.frame, Some(id("new-tax-step")));
+    // And an execution that was on it has nowhere to go in the code that has lost it.
+    let mut play = Play::start(&old());
+    play.done("before", json!(0));
+    play.flush();
+    assert_eq!(
+        Play::resume_with(&play.log, &retired(), NEW).parked(kernel::Fault::Divergence).frame,
+        Some(id("tax"))
+    );
 }

@@ -55,6 +55,7 @@ fn any_effect_error() -> impl Strategy<Value = EffectError> {
         Just(EffectError::Cancelled),
         ".*".prop_map(|resource| EffectError::OverBudget { resource }),
         ".*".prop_map(|step| EffectError::UnknownStep { step }),
+        (".*", ".*", ".*").prop_map(|(step, code, message)| EffectError::StepFailed { step, code, message }),
         (".*", ".*").prop_map(|(step, reason)| EffectError::InvalidInput { step, reason }),
         (any::<u32>(), ".*").prop_map(|(attempt, by)| EffectError::InDoubt { attempt, by }),
         (".*", ".*").prop_map(|(child, reason)| EffectError::NotStarted { child, reason }),
@@ -238,7 +239,15 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             (any_frame(), any_execution(), ".*", any_digest(), any_payload(), any::<bool>())
                 .prop_map(|(frame, child, flow, digest, input, abandon)| {
                     let on_close = if abandon { OnClose::Abandon } else { OnClose::Cancel };
-                    Event::ChildStarted(ChildStarted { frame, child, flow, digest, input, on_close })
+                    Event::ChildStarted(ChildStarted {
+                        frame,
+                        child,
+                        flow,
+                        digest,
+                        input,
+                        input_version: 2,
+                        on_close,
+                    })
                 })
                 .boxed()
         }
@@ -283,7 +292,16 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             let rerun = proptest::collection::btree_set(any_frame(), 0..3);
             (any_fork_point(), executions(), executions(), stubs, answers, rerun, ".*")
                 .prop_map(|(from, children, adopted, stubs, answers, rerun, by)| {
-                    let forked = Forked { from, children, adopted, stubs, answers, rerun, by };
+                    let forked = Forked {
+                        from,
+                        children,
+                        adopted,
+                        stubs,
+                        answers,
+                        rerun,
+                        seed: Some(Digest::of(b"fork")),
+                        by,
+                    };
                     Event::ExecutionForked(forked)
                 })
                 .boxed()

@@ -58,7 +58,15 @@ fn any_event() -> impl Strategy<Value = Event> {
             22 => {
                 let (child, flow, digest) = (execution(), "f".into(), value.digest());
                 let on_close = OnClose::Cancel;
-                Event::ChildStarted(ChildStarted { frame, child, flow, digest, input: value, on_close })
+                Event::ChildStarted(ChildStarted {
+                    frame,
+                    child,
+                    flow,
+                    digest,
+                    input: value,
+                    input_version: 1,
+                    on_close,
+                })
             }
             23 => Event::ChildSettled(ChildSettled { frame, outcome: Outcome::Completed(value) }),
             24 => {

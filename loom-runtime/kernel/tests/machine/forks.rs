@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use kernel::{
-    ChildSettled, Delivery, Envelope, Event, ExecutionId, Fault, ForkPoint, Forked, FrameKind, FrameStatus,
-    GivenAnswer, InDoubt, Kind, OnClose, Outcome, Parent, State, Status, StepCompleted,
+    ChildSettled, Delivery, Digest, Envelope, Event, ExecutionId, Fault, ForkPoint, Forked, FrameKind,
+    FrameStatus, GivenAnswer, InDoubt, Kind, OnClose, Outcome, Parent, State, Status, StepCompleted,
     machine::{Input, Verdict},
 };
 use serde_json::json;
@@ -315,7 +315,7 @@ fn a_branch_never_cancels_the_children_of_its_origin() {
 }
 
 #[test]
-fn a_branch_of_a_cancelled_parked_or_suspended_prefix_runs() {
+fn a_branch_of_a_parked_suspended_or_cancelled_prefix_runs_and_stays_cancelled() {
     let flow = flow(|cx| async move {
         let won = race(gate(&cx, "ask", None), cx.cancellation(here())).await;
         ok((won.map_or_else(told, told), told(gate(&cx, "last", None).await)))
@@ -333,15 +333,87 @@ fn a_branch_of_a_cancelled_parked_or_suspended_prefix_runs() {
     for cut in 1..=play.log.len() {
         let log = branch(&play.log, cut, vec![forked(&[])]);
         let state = State::of(&log).unwrap();
-        assert_eq!((state.status, &state.parked, &state.cancel), (Status::Running, &None, &None), "{cut}");
+        assert_eq!((state.status, &state.parked), (Status::Running, &None), "{cut}");
+        let is_cancelled = play.log[..cut].iter().any(|e| e.event.kind() == Kind::CancelRequested);
+        assert_eq!(state.cancel.is_some(), is_cancelled, "{cut}");
         assert_eq!((&state.parent, state.watchers.len()), (&None, 0), "{cut}");
         let mut fork = Play::resume(&log, &flow);
         fork.answer("ask", json!(1), 1);
         fork.answer("last", json!(2), 2);
         fork.pump();
-        assert_eq!(fork.output()[1], json!(2), "{cut}");
+        if is_cancelled {
+            assert_eq!(fork.closed, Some(Status::Cancelled), "{cut}: the flow was told, and took that path");
+        } else {
+            assert_eq!(fork.output()[1], json!(2), "{cut}");
+        }
         assert_eq!(fork.posted(), [""; 0], "{cut}");
         replays(&fork, &flow);
+    }
+}
+
+/// What a pass draws is its origin's up to the cut, and its own from there on, wherever in the pass that is.
+#[test]
+fn a_branch_draws_its_own_entropy_behind_the_cut() {
+    let flow = flow(|cx| async move {
+        let mut drawn = Vec::new();
+        let mut draw = |site: &str| {
+            drawn.push(cx.entropy(&id(site)));
+            json!(drawn)
+        };
+        let first = draw("a");
+        told(step(&cx, "first", first).await);
+        let (b, c) = (draw("b"), draw("c"));
+        cx.emit(&id("noted"), here(), "noted", 1, payload(json!(c)));
+        draw("d");
+        told(step(&cx, "second", json!(b)).await);
+        draw("d");
+        told(gate(&cx, "ask", None).await);
+        ok(json!(drawn))
+    });
+    let finish = |mut play: Play| {
+        for frame in ["first", "second"] {
+            if play.runs().iter().any(|runs| runs == frame) {
+                play.done(frame, json!(0));
+            }
+        }
+        play.answer("ask", json!(0), 1);
+        play.pump();
+        replays(&play, &flow);
+        let mut drawn: Vec<serde_json::Value> = serde_json::from_value(play.output()).unwrap();
+        drawn.drain(..).map(|bytes| bytes.to_string()).collect::<Vec<_>>()
+    };
+    let mut origin = Play::start(&flow);
+    origin.flush();
+    origin.done("first", json!(0));
+    origin.done("second", json!(0));
+    let log = origin.log.clone();
+    let theirs = finish(origin);
+    let kinds: Vec<_> = log.iter().map(|e| e.event.kind()).collect();
+    let at = |kind| kinds.iter().position(|k| *k == kind).unwrap();
+    let (told, noted) = (at(Kind::StepCompleted), at(Kind::Domain));
+    assert!(told < noted && noted + 1 < log.len(), "{kinds:?}");
+    // How many draws are the origin's: all before the cut, and in its pass those before what the log holds of it.
+    for (cut, kept) in [(1, 0), (told, 1), (told + 1, 1), (noted + 1, 3), (noted + 2, 4)] {
+        let forks = ["x", "y"].map(|seed| {
+            let from = ForkPoint { execution: "origin".parse().unwrap(), events: 0 };
+            let seed = Some(Digest::of(seed.as_bytes()));
+            let rerun = ["first", "second"].map(id).into();
+            let mut then = vec![Event::ExecutionForked(Forked { seed, rerun, ..Forked::at(from) })];
+            for (frame, f) in State::of(&log[..cut]).unwrap().frames {
+                if f.status == FrameStatus::Open && matches!(f.kind, FrameKind::Step { .. }) {
+                    then.push(Event::EffectIndoubt(InDoubt { frame, attempt: 1, reason: "forked".into() }));
+                }
+            }
+            finish(Play::resume(&branch(&log, cut, then), &flow))
+        });
+        for (n, origin) in theirs.iter().enumerate() {
+            let drawn = forks.each_ref().map(|fork| &fork[n]);
+            if n < kept {
+                assert_eq!(drawn, [origin, origin], "{cut}: draw {n}");
+            } else {
+                assert!(drawn[0] != origin && drawn[1] != origin && drawn[0] != drawn[1], "{cut}: draw {n}");
+            }
+        }
     }
 }
 

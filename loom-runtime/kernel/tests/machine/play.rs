@@ -244,7 +244,7 @@ impl Play {
     }
 
     pub(crate) fn verdict(&mut self, frame: &str, verdict: Verdict, item: u64) -> Offered {
-        self.offer(Input::Verdict { frame: id(frame), verdict, by: "ann".into(), item })
+        self.offer(Input::Verdict { run: None, frame: id(frame), verdict, by: "ann".into(), item })
     }
 
     pub(crate) fn cancel(&mut self, item: u64) -> Offered {

@@ -191,7 +191,7 @@ impl Interpreter {
             Node::Child(flow, on_close) => {
                 let (flow, input) = (flow.to_owned(), payload(json!(seen)));
                 let expected = crate::world::end_of_child(&flow, &path);
-                let op = Op::Child { flow, input, child: None, on_close, refuse: None };
+                let op = Op::Child { flow, input, version: 1, child: None, on_close, refuse: None };
                 let settled = self.settled(op, &path, false).await;
                 let is_it = match (&expected, &settled) {
                     (Outcome::Completed(a), Settled::Completed(b)) => a == b,

@@ -40,7 +40,9 @@ fn b81_a_snapshot_that_is_not_as_it_was_kept_is_refused() {
     };
     refused(String::new(), "cannot be read");
     refused(snapshot.body[..snapshot.body.len() - 9].to_owned(), "cannot be read");
-    refused(snapshot.body.replace("\"schema\":1", "\"schema\":2"), "folds otherwise");
+    let schema = |version| format!("\"schema\":{version}");
+    let (ours, other) = (schema(kernel::SNAPSHOT_SCHEMA), schema(kernel::SNAPSHOT_SCHEMA + 1));
+    refused(snapshot.body.replace(&ours, &other), "folds otherwise");
 }
 
 #[test]

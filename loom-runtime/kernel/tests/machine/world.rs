@@ -296,7 +296,7 @@ impl World {
                 Verdict::Again
             }
         };
-        self.post(|item| Input::Verdict { frame, verdict, by: "ann".into(), item });
+        self.post(|item| Input::Verdict { run: None, frame, verdict, by: "ann".into(), item });
     }
 
     fn post(&mut self, input: impl FnOnce(u64) -> Input) {

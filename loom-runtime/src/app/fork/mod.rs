@@ -62,7 +62,9 @@ impl App {
     /// - a *timer* keeps its instant, a wait for a message stays;
     /// - a *child* is started again as the fork's own, unless [`Fork::child`] says otherwise.
     ///
-    /// Idempotency keys differ from the origin's, and nobody who waits for the origin waits for the fork.
+    /// Idempotency keys differ from the origin's, and so does what the flow draws behind the cut (`ctx.uuid()`,
+    /// `ctx.random()`): two forks do not pay under one id. Nobody who waits for the origin waits for the fork. A cancel
+    /// that was asked for before the cut holds in the fork, as the flow was told of it; cut before it to be rid of it.
     ///
     /// With an id that exists already, the same request gives the same fork, and nothing happens; anything else is a
     /// [`ForkError::Conflict`]. So a step may fork with an id of its own choice, and be repeated. Without one, the id is a
@@ -174,11 +176,14 @@ impl Fork {
         let prefix = Prefix::read(&app, &origin, &wishes).await?;
         let plan = Plan::of(&app, &prefix, &wishes, &id, app.engine.clock.now())?;
         present(&app, &origin, &plan).await?;
-        let Plan { records, gates, base, .. } = plan;
+        let Plan { records, gates, base, snapshot, .. } = plan;
         let branch =
             Branch { id: id.clone(), flow: origin.flow.clone(), input: origin.input, records, gates, base };
         match app.engine.branch(branch, place).await? {
-            None => Ok(id),
+            None => {
+                app.engine.keep_snapshot(snapshot);
+                Ok(id)
+            }
             Some(row) => same(&app, &origin, &wishes, &row).await,
         }
     }
@@ -233,6 +238,6 @@ async fn same(
         let copied = wishes.copy_answers && !wishes.stubs.contains_key(frame);
         copied || made.answers.contains_key(frame)
     });
-    let alike = kernel::Forked { answers: made.answers.clone(), ..asked } == made;
+    let alike = kernel::Forked { answers: made.answers.clone(), seed: made.seed, ..asked } == made;
     if kept && all && alike { Ok(id) } else { Err(conflict("a fork with other stubs")) }
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::{
-    Envelope, Event, ExecutionId, ForkPoint, Forked, Frame, FrameId, FrameKind, FrameStatus, GivenAnswer,
-    InDoubt, Meta, Outcome, Payload, Record, State, Timestamp,
+    Digest, Envelope, Event, ExecutionId, ForkPoint, Forked, Frame, FrameId, FrameKind, FrameStatus,
+    GivenAnswer, InDoubt, Kind, Meta, Outcome, Payload, Record, Snapshot, State, Timestamp,
 };
 
 use super::{ChildPolicy, ForkError};
@@ -13,6 +13,7 @@ use crate::{
     App,
     app::{
         answer::{fits, listed},
+        folded,
         gate_place::{self, Place},
     },
     ports::{ExecutionRow, GateChange, StoreError},
@@ -47,7 +48,8 @@ pub(in crate::app) struct Prefix {
     origin: ExecutionId,
     flow: String,
     records: Vec<Record>,
-    events: Vec<Envelope>,
+    /// What happened to gates in the run of the cut.
+    gates: Vec<Envelope>,
     state: State,
     /// Answers after the cut, in the same run.
     answers: BTreeMap<FrameId, GivenAnswer>,
@@ -77,12 +79,13 @@ impl Prefix {
             }
             records.extend(page);
         }
-        let corrupt = |what: String| StoreError::Corrupt(what);
-        let events: Result<Vec<_>, _> = records.iter().map(|record| Envelope::decode(id, record)).collect();
-        let events = events.map_err(|e| corrupt(e.to_string()))?;
-        let state = State::of(&events).map_err(|e| corrupt(e.to_string()))?;
+        let state = folded::state_of(&*app.engine.store, id, &records).await?;
+        let run = &records[usize::try_from(state.base).unwrap_or(usize::MAX)..];
+        let gates = run.iter().filter(|record| changes_gates(record));
+        let gates: Result<Vec<_>, _> = gates.map(|record| Envelope::decode(id, record)).collect();
+        let gates = gates.map_err(|e| StoreError::Corrupt(e.to_string()))?;
         let answers = if wishes.copy_answers { answers(app, id, cut).await? } else { BTreeMap::new() };
-        Ok(Self { origin: id.clone(), flow: origin.flow.clone(), records, events, state, answers })
+        Ok(Self { origin: id.clone(), flow: origin.flow.clone(), records, gates, state, answers })
     }
 
     /// The instant of the cut.
@@ -130,6 +133,7 @@ pub(in crate::app) struct Plan {
     pub(in crate::app) base: u64,
     pub(in crate::app) forked: Forked,
     shared: BTreeMap<FrameId, ExecutionId>,
+    pub(in crate::app) snapshot: Option<Snapshot>,
 }
 
 impl Plan {
@@ -144,6 +148,9 @@ impl Plan {
         let state = &prefix.state;
         let mut forked = Forked::at(ForkPoint { execution: prefix.origin.clone(), events: prefix.cut() });
         forked.by.clone_from(&wishes.by);
+        // A simulation is of the execution itself, and draws what that drew.
+        let me = id.as_str().as_bytes();
+        forked.seed = (*id != prefix.origin).then(|| Digest::of_parts(&[&state.seed.bytes(), b"fork", me]));
         forked.answers.clone_from(&prefix.answers);
         for frame in &wishes.rerun {
             let known = state.frames.get(frame).filter(|f| is_open_step(f));
@@ -166,12 +173,14 @@ impl Plan {
         });
         let at = now.max(state.updated_at);
         let own = std::iter::once(Event::ExecutionForked(forked.clone())).chain(doubts);
-        let own = (prefix.cut()..).zip(own).map(|(sequence, event)| encoded(id, sequence, at, event));
+        let own = (prefix.cut()..).zip(own).map(|(sequence, event)| own_event(id, sequence, at, event));
+        let own: Vec<_> = own.collect();
         let copied = prefix.records.iter().map(|record| copy(&prefix.origin, record));
-        let records = copied.chain(own).collect::<Result<_, _>>()?;
-        let this_run = prefix.events.iter().filter(|envelope| envelope.sequence >= state.base);
-        let gates = this_run.filter_map(|envelope| gate_change(&envelope.event, &state.frames)).collect();
-        Ok(Self { records, gates, base: state.base, forked, shared })
+        let records = copied.chain(own.iter().map(encoded)).collect::<Result<_, _>>()?;
+        let gates = prefix.gates.iter();
+        let gates = gates.filter_map(|envelope| gate_change(&envelope.event, &state.frames)).collect();
+        let snapshot = snapshot(state, &own)?;
+        Ok(Self { records, gates, base: state.base, forked, shared, snapshot })
     }
 
     /// The executions that the fork waits for and does not start, and whether they must exist already.
@@ -200,7 +209,7 @@ fn stub(
         Some((FrameKind::Child { flow, .. }, true)) => {
             registry.flow(flow).map(|flow| (flow.output)().as_value().clone())
         }
-        Some((FrameKind::Gate { .. }, true)) => prefix.events.iter().rev().find_map(|e| match &e.event {
+        Some((FrameKind::Gate { .. }, true)) => prefix.gates.iter().rev().find_map(|e| match &e.event {
             Event::GateOpened(e) if e.frame == *frame => e.schema.decode().ok(),
             _ => None,
         }),
@@ -261,9 +270,26 @@ fn is_open_step(frame: &Frame) -> bool {
     is_open(frame) && matches!(frame.kind, FrameKind::Step { .. })
 }
 
-fn encoded(id: &ExecutionId, sequence: u64, at: Timestamp, event: Event) -> Result<Record, StoreError> {
-    let envelope = Envelope { execution: id.clone(), sequence, at, event, meta: Meta::default() };
+fn changes_gates(record: &Record) -> bool {
+    let kinds = [Kind::GateOpened, Kind::GateAnswered, Kind::GateExpired, Kind::StepAbandoned];
+    kinds.iter().any(|kind| kind.name() == record.kind)
+}
+
+fn own_event(id: &ExecutionId, sequence: u64, at: Timestamp, event: Event) -> Envelope {
+    Envelope { execution: id.clone(), sequence, at, event, meta: Meta::default() }
+}
+
+fn encoded(envelope: &Envelope) -> Result<Record, StoreError> {
     envelope.encode().map_err(|e| StoreError::Corrupt(e.0))
+}
+
+/// Of the fork as it is created: it need not be folded from the origin's beginning. None of one that is read as fast
+/// without.
+fn snapshot(state: &State, own: &[Envelope]) -> Result<Option<Snapshot>, StoreError> {
+    let Some(last) = own.last().filter(|last| last.sequence >= folded::PAGE as u64) else { return Ok(None) };
+    let mut state = state.clone();
+    own.iter().try_for_each(|event| state.apply(event)).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+    Snapshot::of(&state, last).map(Some).map_err(|e| StoreError::Corrupt(e.0))
 }
 
 /// The same bytes, and where they come from. What else a newer build wrote beside them is kept.

@@ -11,7 +11,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use loom_runtime::{
     __v1::{run_flow, schema_of},
-    CallDynamic, Ctx, Error, Flow, FlowDescriptor, Location, OnClose, Overlap, Receive, Sleep, Timestamp,
+    CallDynamic, Ctx, Error, Flow, FlowDescriptor, Location, MessageDescriptor, OnClose, Overlap, Receive,
+    Sleep, Timestamp,
     kernel::Payload,
 };
 
@@ -37,6 +38,12 @@ impl Flow for Keeper {
         output: schema_of::<()>,
         error: schema_of::<Error>,
         gates: &[],
+        messages: &[MessageDescriptor {
+            name: TOPIC,
+            schema: schema_of::<Control>,
+            reply: None,
+            line: line!(),
+        }],
         effects: None,
         policies: &[],
         versions: loom_runtime::InputVersions::FIRST,

@@ -1,6 +1,7 @@
 //! What every case needs: a database, programs on it that can be killed, and a world in which effects are counted.
 //! Not cases.
 
+mod apart;
 mod crash;
 mod process;
 mod tap;
@@ -16,9 +17,10 @@ use loom::{
 };
 use postgres::{Postgres, cluster::Cluster};
 
+use apart::Apart;
 pub(crate) use crash::around_every_append;
 pub(crate) use process::Process;
-pub(crate) use tap::{Tap, Tapped};
+pub(crate) use tap::{Stop, Tap, Tapped, Write};
 pub(crate) use world::World;
 
 /// Long enough for any machine: reached only by what hangs.
@@ -26,6 +28,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A lease that nobody waits long for.
 pub(crate) const LEASE: Duration = Duration::from_millis(1_000);
+
+/// A worker that does not keep a test waiting.
+pub(crate) fn brisk() -> WorkerOptions {
+    WorkerOptions {
+        lease: LEASE,
+        poll: Duration::from_millis(20),
+        linger: Duration::from_millis(5),
+        lag: Duration::from_millis(2),
+        ..WorkerOptions::default()
+    }
+}
 
 /// One database, and the world around it.
 #[derive(Clone)]
@@ -38,6 +51,8 @@ pub(crate) struct Rig {
 enum Data {
     Memory(Memory),
     Sqlite(Arc<tempfile::TempDir>),
+    /// For programs on a clock that the test holds.
+    SqliteApart(Arc<tempfile::TempDir>),
     Postgres(&'static Cluster, String),
 }
 
@@ -51,17 +66,23 @@ impl Rig {
         Self { data: Data::Sqlite(dir), world: World::default() }
     }
 
+    pub(crate) fn sqlite_apart() -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        Self { data: Data::SqliteApart(dir), world: World::default() }
+    }
+
     /// None where Postgres is not installed, which has then been said.
     pub(crate) fn postgres() -> Option<Self> {
         let cluster = Cluster::shared()?;
         Some(Self { data: Data::Postgres(cluster, cluster.fresh()), world: World::default() })
     }
 
-    /// Another database of the same kind, and another world.
+    /// Another, empty database of the same kind, in another world.
     pub(crate) fn another(&self) -> Self {
         match &self.data {
             Data::Memory(_) => Self::memory(),
             Data::Sqlite(_) => Self::sqlite(),
+            Data::SqliteApart(_) => Self::sqlite_apart(),
             Data::Postgres(cluster, _) => {
                 Self { data: Data::Postgres(cluster, cluster.fresh()), world: World::default() }
             }
@@ -77,7 +98,7 @@ impl Rig {
     pub(crate) fn name(&self) -> &'static str {
         match &self.data {
             Data::Memory(_) => "memory",
-            Data::Sqlite(_) => "sqlite",
+            Data::Sqlite(_) | Data::SqliteApart(_) => "sqlite",
             Data::Postgres(..) => "postgres",
         }
     }
@@ -90,21 +111,18 @@ impl Rig {
             Data::Postgres(cluster, schema) => {
                 Arc::new(Postgres::options().schema(schema).connect(cluster.url()).await.unwrap())
             }
+            Data::SqliteApart(dir) => {
+                let file = dir.path().join("loom.db");
+                Arc::new(Apart::open(async { Sqlite::open(file).await.unwrap() }).await)
+            }
         };
         Tapped::new(inner, tap.clone())
     }
 
     /// A program on it, not yet built.
     pub(crate) async fn builder(&self, registry: Registry, tap: &Tap) -> AppBuilder {
-        let worker = WorkerOptions {
-            lease: LEASE,
-            poll: Duration::from_millis(20),
-            linger: Duration::from_millis(5),
-            lag: Duration::from_millis(2),
-            ..WorkerOptions::default()
-        };
         let builder = App::builder().store(self.store(tap).await).registry(registry);
-        builder.provide(self.world.clone()).worker(worker)
+        builder.provide(self.world.clone()).worker(brisk())
     }
 
     /// A program on it.
@@ -208,3 +226,28 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// The same for a case on a clock that moves by itself whenever everybody waits.
+macro_rules! on_both_in_virtual_time {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($rig:ident: Rig) $body:block)+) => {
+        $(
+            $(#[doc = $doc])*
+            mod $name {
+                use super::*;
+
+                async fn case($rig: Rig) $body
+
+                #[tokio::test(start_paused = true)]
+                async fn memory() {
+                    case(Rig::memory()).await;
+                }
+
+                #[tokio::test(start_paused = true)]
+                async fn sqlite() {
+                    case(Rig::sqlite_apart()).await;
+                }
+            }
+        )+
+    };
+}
+pub(crate) use on_both_in_virtual_time;

@@ -1,9 +1,13 @@
 //! A tap on a store: it can be shut, frozen, made to lose acknowledgements, to show damage, or to stop at one write.
 //! What it lets through is the store's own doing.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -17,6 +21,32 @@ use loom::{
     },
 };
 use tokio::sync::watch;
+
+/// What changes a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Write {
+    Create,
+    Append,
+    /// Of an append: it takes items out of the inbox.
+    Consume,
+    /// Of an append: it puts items into other inboxes.
+    Tell,
+    Claim,
+    Renew,
+    Release,
+    Post,
+    PutSnapshot,
+    PruneSnapshots,
+}
+
+/// Where a tap stops: at the n-th write, of whatever execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Before(usize),
+    After(usize),
+    /// Lets it through and everything that follows; only [`Tap::come_to`] is told.
+    Beside(usize),
+}
 
 /// The handle of a tap: any number of stores can hang on one.
 #[derive(Clone)]
@@ -32,12 +62,19 @@ struct Inner {
     /// Freezes for good before (false) or after (true) the n-th append.
     stop: Mutex<Option<(usize, bool)>>,
     appends: AtomicUsize,
-    /// As `stop`, but creations count too.
-    stop_write: Mutex<Option<(usize, bool)>>,
+    /// As `stop`, but everything counts that changes the store.
+    stop_write: Mutex<Option<Stop>>,
     writes: AtomicUsize,
+    kinds: Mutex<BTreeSet<Write>>,
+    /// Whether it has come to where `stop_write` says.
+    come: watch::Sender<bool>,
+    /// How far its clock is ahead, as to leases.
+    ahead: Mutex<Duration>,
     refused: AtomicUsize,
     /// How many calls found it down.
     turned_away: AtomicUsize,
+    /// How many events were read.
+    events_read: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
 }
 
@@ -52,8 +89,12 @@ impl Default for Tap {
             appends: AtomicUsize::new(0),
             stop_write: Mutex::new(None),
             writes: AtomicUsize::new(0),
+            kinds: Mutex::default(),
+            come: watch::Sender::new(false),
+            ahead: Mutex::default(),
             refused: AtomicUsize::new(0),
             turned_away: AtomicUsize::new(0),
+            events_read: AtomicUsize::new(0),
             damage: Mutex::new(None),
         }))
     }
@@ -85,14 +126,33 @@ impl Tap {
         *self.0.stop.lock().unwrap() = Some((nth, after));
     }
 
-    /// Freezes before or after the n-th creation or append, of whatever execution.
-    pub(crate) fn stop_at_write(&self, nth: usize, after: bool) {
-        *self.0.stop_write.lock().unwrap() = Some((nth, after));
+    pub(crate) fn stop_at_write(&self, stop: Stop) {
+        *self.0.stop_write.lock().unwrap() = Some(stop);
     }
 
-    /// How many creations and appends the store has accepted.
+    /// Waits until it has come to the write at which it stops.
+    pub(crate) async fn come(&self) {
+        self.0.come.subscribe().wait_for(|come| *come).await.unwrap();
+    }
+
+    /// How many writes the store has accepted: whatever changed something.
     pub(crate) fn writes(&self) -> usize {
         self.0.writes.load(SeqCst)
+    }
+
+    /// Of which kinds these were.
+    pub(crate) fn kinds(&self) -> BTreeSet<Write> {
+        lock(&self.0.kinds).clone()
+    }
+
+    /// From now on leases that hold for less than this have run out, as seen from here: nobody waits for those of a
+    /// program that was killed.
+    pub(crate) fn ahead(&self, by: Duration) {
+        *lock(&self.0.ahead) = by;
+    }
+
+    fn later(&self, at: Timestamp) -> Timestamp {
+        at.plus(*lock(&self.0.ahead))
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
@@ -128,6 +188,11 @@ impl Tap {
         self.0.turned_away.load(SeqCst)
     }
 
+    /// How many events were read through it.
+    pub(crate) fn events_read(&self) -> usize {
+        self.0.events_read.load(SeqCst)
+    }
+
     async fn pass(&self) -> Result<(), StoreError> {
         let _ = self.0.frozen.subscribe().wait_for(|frozen| !*frozen).await;
         if self.0.down.load(SeqCst) {
@@ -145,30 +210,51 @@ impl Tap {
         written
     }
 
-    /// Around a creation or an append.
-    async fn write<T>(&self, written: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        let nth = self.writes();
-        let stops = |after| {
-            let stop = *self.0.stop_write.lock().unwrap_or_else(PoisonError::into_inner);
-            // Others may write meanwhile: whoever comes to this place first stops everybody.
-            stop.is_some_and(|(at, when)| when == after && nth == at)
-        };
-        if stops(false) {
-            self.freeze(true);
-            self.pass().await?;
-        }
-        let written = written.await;
-        self.0.writes.fetch_add(usize::from(written.is_ok()), SeqCst);
-        if stops(true) {
-            self.freeze(true);
-            self.pass().await?;
+    /// Around something that may change the store; `kind` says whether it did.
+    async fn write<T>(
+        &self,
+        written: impl Future<Output = Result<T, StoreError>>,
+        kind: impl FnOnce(&T) -> Option<Write>,
+    ) -> Result<T, StoreError> {
+        self.come_to(Stop::Before(self.writes())).await?;
+        self.note(written.await, kind).await
+    }
+
+    /// After it. For what mostly changes nothing, of which one cannot tell before: to stop before a claim, say, is to
+    /// stop after the write that was the last one.
+    async fn note<T>(
+        &self,
+        written: Result<T, StoreError>,
+        kind: impl FnOnce(&T) -> Option<Write>,
+    ) -> Result<T, StoreError> {
+        if let Some(kind) = written.as_ref().ok().and_then(kind) {
+            lock(&self.0.kinds).insert(kind);
+            let nth = self.0.writes.fetch_add(1, SeqCst);
+            self.come_to(Stop::Beside(nth)).await?;
+            self.come_to(Stop::After(nth)).await?;
         }
         written
+    }
+
+    /// Others may write meanwhile: whoever comes to this place first stops everybody.
+    async fn come_to(&self, here: Stop) -> Result<(), StoreError> {
+        if *lock(&self.0.stop_write) != Some(here) {
+            return Ok(());
+        }
+        if !matches!(here, Stop::Beside(_)) {
+            self.freeze(true);
+        }
+        self.0.come.send_replace(true);
+        self.pass().await
     }
 
     fn stops(&self, nth: usize, after: bool) -> bool {
         *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner) == Some((nth, after))
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn lost(why: &str) -> StoreError {
@@ -190,7 +276,10 @@ impl Tapped {
 impl EventStore for Tapped {
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError> {
         self.tap.pass().await?;
-        let created = self.tap.write(self.inner.create(new)).await;
+        let claim = new.claim.map(|(worker, until)| (worker, self.tap.later(until)));
+        let new = NewExecution { claim, ..new };
+        let is_new = |created: &Created| matches!(created, Created::New { .. }).then_some(Write::Create);
+        let created = self.tap.write(self.inner.create(new), is_new).await;
         self.tap.acknowledge(created)
     }
 
@@ -204,7 +293,11 @@ impl EventStore for Tapped {
             self.tap.freeze(true);
             self.tap.pass().await?;
         }
-        let written = self.tap.write(self.inner.append(append)).await;
+        let written = self.tap.write(self.inner.append(append), |()| Some(Write::Append)).await;
+        if written.is_ok() {
+            let also = [(Write::Consume, append.consumed.is_empty()), (Write::Tell, append.posts.is_empty())];
+            lock(&self.tap.0.kinds).extend(also.iter().filter(|(_, none)| !none).map(|(kind, _)| *kind));
+        }
         match &written {
             Ok(()) => drop(self.tap.0.appends.fetch_add(1, SeqCst)),
             Err(StoreError::InboxMoved(_)) => {}
@@ -225,6 +318,7 @@ impl EventStore for Tapped {
     ) -> Result<Vec<Record>, StoreError> {
         self.tap.pass().await?;
         let mut records = self.inner.read(execution, from, limit).await?;
+        self.tap.0.events_read.fetch_add(records.len(), SeqCst);
         if let Some((damaged, sequence)) = self.tap.0.damage.lock().unwrap().as_ref()
             && damaged == execution
         {
@@ -249,7 +343,9 @@ impl EventStore for Tapped {
 impl LeaseStore for Tapped {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         self.tap.pass().await?;
-        let claimed = self.inner.claim(request).await?;
+        let (now, until) = (self.tap.later(request.now), self.tap.later(request.until));
+        let claimed = self.inner.claim(&ClaimRequest { now, until, ..request.clone() }).await;
+        let claimed = self.tap.note(claimed, |claimed| claimed.first().map(|_| Write::Claim)).await?;
         if claimed.is_empty() { Ok(claimed) } else { self.tap.acknowledge(Ok(claimed)) }
     }
 
@@ -259,12 +355,13 @@ impl LeaseStore for Tapped {
         until: Timestamp,
     ) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
         self.tap.pass().await?;
-        self.inner.renew(worker, until).await
+        let renewed = self.inner.renew(worker, self.tap.later(until)).await;
+        self.tap.note(renewed, |held| held.first().map(|_| Write::Renew)).await
     }
 
     async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError> {
         self.tap.pass().await?;
-        self.inner.release(execution, fence).await
+        self.tap.write(self.inner.release(execution, fence), |()| Some(Write::Release)).await
     }
 
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
@@ -281,12 +378,18 @@ impl LeaseStore for Tapped {
 impl Inbox for Tapped {
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
         self.tap.pass().await?;
-        self.inner.post(item).await
+        let is_new = |posted: &Posted| matches!(posted, Posted::Accepted(_)).then_some(Write::Post);
+        self.tap.write(self.inner.post(item), is_new).await
     }
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         self.tap.pass().await?;
         self.inner.pending(execution, after).await
+    }
+
+    async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
+        self.tap.pass().await?;
+        self.inner.prune_early(before, rehearsal).await
     }
 }
 
@@ -302,22 +405,27 @@ impl GateIndex for Tapped {
 impl SnapshotStore for Tapped {
     async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
         self.tap.pass().await?;
-        self.inner.put_snapshot(snapshot).await
+        self.tap.write(self.inner.put_snapshot(snapshot), |()| Some(Write::PutSnapshot)).await
     }
 
-    async fn newest_snapshot(&self, of: &ExecutionId, most: u64) -> Result<Option<Snapshot>, StoreError> {
+    async fn newest_snapshot(
+        &self,
+        id: &ExecutionId,
+        of: &str,
+        most: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
         self.tap.pass().await?;
-        self.inner.newest_snapshot(of, most).await
+        self.inner.newest_snapshot(id, of, most).await
     }
 
-    async fn mark_snapshot_bad(&self, of: &ExecutionId, sequence: u64) -> Result<(), StoreError> {
+    async fn mark_snapshot_bad(&self, id: &ExecutionId, of: &str, sequence: u64) -> Result<(), StoreError> {
         self.tap.pass().await?;
-        self.inner.mark_snapshot_bad(of, sequence).await
+        self.inner.mark_snapshot_bad(id, of, sequence).await
     }
 
-    async fn prune_snapshots(&self, of: &ExecutionId, keep: usize) -> Result<(), StoreError> {
+    async fn prune_snapshots(&self, id: &ExecutionId, of: &str, keep: usize) -> Result<(), StoreError> {
         self.tap.pass().await?;
-        self.inner.prune_snapshots(of, keep).await
+        self.tap.write(self.inner.prune_snapshots(id, of, keep), |()| Some(Write::PruneSnapshots)).await
     }
 }
 

@@ -1,6 +1,6 @@
 use loom::prelude::*;
 
-#[step(effects("payments.*"))]
+#[step(effects("payments.*", "*"))]
 async fn charge() -> loom::Result<()> {
     Ok(())
 }

@@ -69,6 +69,10 @@ impl Inbox for Broken {
     async fn pending(&self, _: &ExecutionId, _: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         fire()
     }
+
+    async fn prune_early(&self, _: Timestamp, _: bool) -> Result<u64, StoreError> {
+        fire()
+    }
 }
 
 #[async_trait]
@@ -84,15 +88,20 @@ impl SnapshotStore for Broken {
         fire()
     }
 
-    async fn newest_snapshot(&self, _: &ExecutionId, _: u64) -> Result<Option<Snapshot>, StoreError> {
+    async fn newest_snapshot(
+        &self,
+        _: &ExecutionId,
+        _: &str,
+        _: u64,
+    ) -> Result<Option<Snapshot>, StoreError> {
         fire()
     }
 
-    async fn mark_snapshot_bad(&self, _: &ExecutionId, _: u64) -> Result<(), StoreError> {
+    async fn mark_snapshot_bad(&self, _: &ExecutionId, _: &str, _: u64) -> Result<(), StoreError> {
         fire()
     }
 
-    async fn prune_snapshots(&self, _: &ExecutionId, _: usize) -> Result<(), StoreError> {
+    async fn prune_snapshots(&self, _: &ExecutionId, _: &str, _: usize) -> Result<(), StoreError> {
         fire()
     }
 }

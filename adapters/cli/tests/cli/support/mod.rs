@@ -1,6 +1,7 @@
 //! Runs commands as a shell would, over one store in memory.
 //! Not the process: arguments, streams, signals and the clock are given.
 
+pub(crate) mod account;
 pub(crate) mod broken;
 pub(crate) mod desk;
 pub(crate) mod shop;

@@ -1,0 +1,33 @@
+//! The accounts of the shop: a flow that is told and asked things by messages.
+//! Nothing else: gates are `shop`'s.
+
+use loom::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why an account is closed.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Closing {
+    /// By whom.
+    pub(crate) by: String,
+}
+
+/// Keeps a balance until it is closed, and then asks twice to be sure.
+#[flow]
+pub(crate) async fn account(ctx: Ctx) -> loom::Result<i64> {
+    let mut balance = 0;
+    loop {
+        select! {
+            deposit = ctx.receive::<i64>("deposit").update::<i64>() => match deposit.value {
+                ..0 => deposit.reject("nobody deposits a debt"),
+                amount => {
+                    balance += amount;
+                    deposit.accept(&balance);
+                }
+            },
+            _ = ctx.receive::<Closing>("close") => break,
+        }
+    }
+    ctx.receive::<()>("sure").await;
+    Ok(balance)
+}
