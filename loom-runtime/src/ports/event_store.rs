@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::{GateChange, InboxId, Lease, NewItem, WorkerId};
 
@@ -56,7 +57,7 @@ pub trait EventStore: Send + Sync {
 }
 
 /// A removal of the first events of a log, and how the execution has to be for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
     /// Whose log.
     pub execution: ExecutionId,
@@ -95,7 +96,7 @@ impl Removal {
 }
 
 /// A new execution and its first events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewExecution {
     /// The id.
     pub id: ExecutionId,
@@ -146,7 +147,7 @@ impl NewExecution {
 }
 
 /// The answer to [`EventStore::create`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Created {
     /// It is new; the fence of the lease, if one was asked for (else 0).
     New {
@@ -158,7 +159,7 @@ pub enum Created {
 }
 
 /// One atomic transition of an execution by its owner.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Append {
     /// Whose log.
     pub execution: ExecutionId,
@@ -193,7 +194,7 @@ pub struct Append {
 }
 
 /// How an owner lets go of an execution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Close {
     /// The status that it leaves.
     pub status: Status,
@@ -208,7 +209,7 @@ pub struct Close {
 }
 
 /// What a store knows of an execution without reading its log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionRow {
     /// The id.
     pub id: ExecutionId,
@@ -221,6 +222,7 @@ pub struct ExecutionRow {
     /// The sequence that the next event gets: the length of the log, what was removed of it included.
     pub next: u64,
     /// The sequence of the first event that the log still holds: those before it were [removed](EventStore::remove).
+    #[serde(default)]
     pub first: u64,
     /// The sequence of the first event of its current run: [`NewExecution::base`] at creation, then [`Append::run`] of the newest
     /// append that began one.
@@ -255,7 +257,7 @@ impl ExecutionRow {
 }
 
 /// Which executions to list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ListFilter {
     /// Only these statuses; empty for all.
     pub statuses: Vec<Status>,
@@ -268,7 +270,7 @@ pub struct ListFilter {
 }
 
 /// Why a store refused or failed. Nothing was written, except where the text says that nobody knows.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum StoreError {
     /// There is no such execution.

@@ -6,6 +6,8 @@
 //! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*
 //! and *snapshots*, each changed by itself. What is [removed](EventStore::remove) from logs is in an *archive*,
 //! which is no part of a store.
+//!
+//! What crosses a port is JSON, if it has to be: a worker without a database has a store on the other side of a network.
 
 mod archive;
 mod branches;

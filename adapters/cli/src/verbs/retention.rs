@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use loom_runtime::{FolderArchive, RetentionError, RetentionPolicy, RetentionReport, ports::ArchiveStore};
+use loom_runtime::{
+    ExecutionId, FolderArchive, RetentionError, RetentionPolicy, RetentionReport, ports::ArchiveStore, view,
+};
+use serde::Serialize;
 
 use super::Verbs;
 use crate::{
@@ -14,8 +17,13 @@ use crate::{
     error::CliError,
     exit::Exit,
     render::{event::Lines, table::Table},
-    shape::{Archived, Event},
 };
+
+/// What an archive has something of.
+#[derive(Serialize)]
+struct Archived {
+    executions: Vec<ExecutionId>,
+}
 
 const PAGE: usize = 256;
 
@@ -85,7 +93,7 @@ impl Verbs<'_> {
                 for page in log.records.chunks(PAGE) {
                     if self.json {
                         for record in page {
-                            self.print_json(&Event::of(&id, record))?;
+                            self.print_json(&view::Event::of(&id, record))?;
                         }
                     } else {
                         let text = lines.page(&id, page);
