@@ -161,7 +161,7 @@ macro_rules! store_conformance {
                 a_key_stays_used_after_its_item_was_consumed
                 keys_are_compared_exactly
                 posts_without_a_key_never_collide
-                an_unknown_execution_takes_no_post
+                b54_an_unknown_execution_takes_no_post
                 an_ended_execution_takes_no_post
                 a_used_key_is_recognised_after_the_end
                 b45_consumption_and_events_are_one_transition
@@ -171,15 +171,15 @@ macro_rules! store_conformance {
                 owners_see_who_waits
             }
             early {
-                early_items_are_there_at_the_creation
+                b54_early_items_are_there_at_the_creation
                 early_items_share_the_positions
                 an_early_key_is_used_once
                 an_early_key_counts_in_the_inbox
                 only_an_early_item_is_kept
                 early_makes_no_difference_to_what_exists
-                early_items_are_moved_once
+                b54_early_items_are_moved_once
                 old_early_items_are_forgotten_when_asked
-                no_early_item_is_lost_to_a_creation
+                b54_no_early_item_is_lost_to_a_creation
             }
             posts {
                 a_post_arrives_with_its_append
