@@ -177,6 +177,9 @@ impl Writer {
             match group.write(&mut connection).await {
                 Ok(verdicts) => {
                     self.connection = Some(connection);
+                    let (questions, events) = (group.len(), group.events);
+                    let ms = started.elapsed().as_secs_f64() * 1_000.0;
+                    tracing::trace!(questions, events, ms, "committed");
                     return Ok(verdicts);
                 }
                 // SQLite itself has waited for some milliseconds.

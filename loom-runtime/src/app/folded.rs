@@ -29,7 +29,7 @@ pub(super) async fn state(store: &dyn Store, id: &ExecutionId, end: u64) -> Resu
         // The snapshot or the log is at fault. If it is the log, this says so.
         let mut state = State::default();
         read_on(store, id, &mut state, from, end).await?;
-        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        tell_unfit(id, kept_at);
         mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
@@ -64,7 +64,7 @@ pub(super) async fn state_of(
         }
         let mut state = State::default();
         fold(id, &mut state, records)?;
-        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        tell_unfit(id, kept_at);
         mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
@@ -92,7 +92,7 @@ pub(super) async fn newest_of<T>(
             Ok(_) => return Ok(None),
             // What is never the truth is not needed either.
             Err(error) => {
-                tracing::warn!(execution = %id, %error, "snapshots not read");
+                tracing::warn!(execution = %id, of, %error, "snapshots not read");
                 return Ok(None);
             }
         };
@@ -111,7 +111,7 @@ pub(super) async fn newest_of<T>(
         match restored {
             Ok(restored) => return Ok(Some(restored)),
             Err(bad) => {
-                tracing::warn!(of, %bad, "marked bad");
+                tracing::warn!(execution = %id, of, %bad, "snapshot marked bad");
                 if !mark(store, id, of, snapshot.sequence).await {
                     return Ok(None); // it would be found again
                 }
@@ -120,9 +120,14 @@ pub(super) async fn newest_of<T>(
     }
 }
 
+/// The log folds, and not from this snapshot on.
+fn tell_unfit(id: &ExecutionId, sequence: u64) {
+    tracing::warn!(execution = %id, sequence, "the log does not go on from its snapshot: marked bad");
+}
+
 pub(super) async fn mark(store: &dyn Store, id: &ExecutionId, of: &str, sequence: u64) -> bool {
     let marked = store.mark_snapshot_bad(id, of, sequence).await;
-    marked.inspect_err(|error| tracing::warn!(execution = %id, of, %error, "not marked")).is_ok()
+    marked.inspect_err(|error| tracing::warn!(execution = %id, of, %error, "snapshot not marked bad")).is_ok()
 }
 
 async fn read_on(
