@@ -123,6 +123,9 @@ pub enum Op {
     Change,
     /// Wait to be cancelled. Nothing is recorded of the wait.
     Cancellation,
+    /// Wait for a choice that nobody makes here. Nothing is recorded of the wait, and nothing ends it; see
+    /// [`Machine::withheld`](super::Machine::withheld).
+    Withheld,
 }
 
 /// Says why a message cannot be read, if it cannot.
@@ -266,7 +269,12 @@ impl Op {
             Self::Child { flow, .. } => format!("child flow `{flow}`"),
             Self::Change => "a marker of changed code".into(),
             Self::Cancellation => "the cancellation".into(),
+            Self::Withheld => "a decision".into(),
         }
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        !matches!(self, Self::Cancellation | Self::Withheld)
     }
 
     fn same_target(&self, other: &Self) -> bool {
@@ -401,6 +409,11 @@ impl Cx {
         self.shared.execution.child(self.shared.lock().run, frame)
     }
 
+    /// Which run this is.
+    pub fn run(&self) -> u64 {
+        self.shared.lock().run
+    }
+
     /// How many events the run had when the flow was last told something: the same on every replay.
     pub fn events(&self) -> u64 {
         self.shared.lock().events
@@ -513,7 +526,7 @@ impl Inner {
         if outcome.is_none() {
             self.outstanding += 1;
         }
-        let is_recorded = !matches!(request.op, Op::Cancellation);
+        let is_recorded = request.op.is_recorded();
         self.near = Some(request.site.clone());
         let (frame, digest) = (request.frame, request.op.digest());
         let (op, site, wakers) = (request.op, request.site, Vec::new());

@@ -299,7 +299,7 @@ impl Machine {
                     self.owed.push_back(Owed::Failure(frame, error));
                 }
             }
-            Op::Cancellation => {}
+            Op::Cancellation | Op::Withheld => {}
         }
         Ok(())
     }
