@@ -132,6 +132,12 @@ impl FrameId {
         &self.0
     }
 
+    /// The frame of the marker of changed code that is in the log under this id: markers and other calls may be named
+    /// alike. No composed id holds a bare colon.
+    pub fn marker(&self) -> Self {
+        Self(format!("{}:changed", self.0).into())
+    }
+
     /// The call site's own id, without prefixes, indices and keys: `ship` of `pay/ship#3`.
     pub fn base(&self) -> &str {
         let last = self.0.rsplit('/').next().unwrap_or_default();

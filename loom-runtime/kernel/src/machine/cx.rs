@@ -119,8 +119,8 @@ pub enum Op {
         /// Set when the child cannot be started: the call settles with this.
         refuse: Option<EffectError>,
     },
-    /// Follow changed code from here on.
-    Change,
+    /// Follow changed code from here on, under this name. Its frame is another: see [`FrameId::marker`].
+    Change(FrameId),
     /// Wait to be cancelled. Nothing is recorded of the wait.
     Cancellation,
     /// Wait for a choice that nobody makes here. Nothing is recorded of the wait, and nothing ends it; see
@@ -267,7 +267,7 @@ impl Op {
             Self::Tell { to, topic, .. } => format!("a message to `{to}` on `{topic}`"),
             Self::Reply { .. } => "a reply".into(),
             Self::Child { flow, .. } => format!("child flow `{flow}`"),
-            Self::Change => "a marker of changed code".into(),
+            Self::Change(_) => "a marker of changed code".into(),
             Self::Cancellation => "the cancellation".into(),
             Self::Withheld => "a decision".into(),
         }
@@ -364,15 +364,18 @@ impl Cx {
 
     /// Whether the flow takes the changed path here. An execution that was past this place before the change keeps to
     /// the old one; what it takes is recorded, and holds for ever. A marker that the code no longer asks for is passed
-    /// over by a replay: what follows it in the log is still held against the code.
+    /// over by a replay: what follows it in the log is still held against the code. Another call may have the same
+    /// id: markers are named apart.
     pub fn changed(&self, frame: &FrameId, line: SourceLine) -> bool {
         if !self.shared.check_pass(frame, "asked for") {
             return false;
         }
         let mut inner = self.shared.lock();
+        let (named, frame) = (frame, &frame.marker());
         if let Some(changed) = inner.changes.get(frame) {
             return *changed && {
-                let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
+                let request =
+                    Request { frame: frame.clone(), op: Op::Change(named.clone()), site: line, memo: false };
                 let is_there = inner.slots.contains_key(frame) || inner.unasked_changes.contains(frame);
                 is_there || inner.issue(request, Some(Settled::Fired)).is_some()
             };
@@ -380,7 +383,8 @@ impl Cx {
         let changed = inner.is_beyond_the_log();
         inner.changes.insert(frame.clone(), changed);
         if changed {
-            let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
+            let request =
+                Request { frame: frame.clone(), op: Op::Change(named.clone()), site: line, memo: false };
             inner.issue(request, Some(Settled::Fired));
         }
         changed
