@@ -37,6 +37,8 @@ enum Question {
     Snapshots,
     /// What does a 1,000-wide join cost?
     Join,
+    /// What does it cost to keep a payload as JSONB and not as bytes, on Postgres?
+    Payloads,
     /// How much memory do 10,000 suspended executions hold?
     Suspended,
     /// What do the macros cost a build? Not among `all`: it takes minutes.
@@ -73,6 +75,9 @@ async fn main() -> loom::Result<()> {
     }
     if asked(&[Question::Join]) {
         questions::join::answer(&mut report).await?;
+    }
+    if asked(&[Question::Payloads]) {
+        questions::payloads::answer(&mut report).await?;
     }
     if asked(&[Question::Suspended]) {
         questions::suspended::answer(&mut report).await?;

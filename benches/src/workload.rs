@@ -1,12 +1,19 @@
 //! The flows that are measured, the stores that they run on, and the bare loop beside them.
 //! Not tuned to look well: default steps, default options.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::OnceLock, time::Duration};
 
 use futures_util::future::join_all;
-use loom::{App, Memory, prelude::*};
+use loom::{
+    App, Memory,
+    postgres::{
+        Postgres,
+        cluster::{Cluster, ClusterError},
+    },
+    prelude::*,
+};
 use sqlx::{
-    Connection, SqliteConnection,
+    Connection, PgConnection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 
@@ -51,15 +58,32 @@ pub(crate) async fn waiting(ctx: Ctx, number: u64) -> Result<u64, loom::Error> {
 pub(crate) enum Kept {
     Memory,
     Sqlite,
+    Postgres,
+}
+
+/// A server of this program's own, on the same disk, that syncs; none where Postgres is not installed.
+pub(crate) fn server() -> Option<&'static Cluster> {
+    static SERVER: OnceLock<Option<Cluster>> = OnceLock::new();
+    let start = || match Cluster::start_durable() {
+        Ok(cluster) => Some(cluster),
+        Err(ClusterError::Missing) => None,
+        Err(error) => panic!("{error}"),
+    };
+    SERVER.get_or_init(start).as_ref()
 }
 
 impl Kept {
-    pub(crate) const ALL: [Self; 2] = [Self::Memory, Self::Sqlite];
+    /// Every store that there is here.
+    pub(crate) fn all() -> Vec<Self> {
+        let all = [Self::Memory, Self::Sqlite, Self::Postgres];
+        all.into_iter().filter(|kept| *kept != Self::Postgres || server().is_some()).collect()
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
         }
     }
 
@@ -67,7 +91,22 @@ impl Kept {
         Ok(match self {
             Self::Memory => App::builder().store(Memory::new()).build()?,
             Self::Sqlite => App::builder().store(Sqlite::open(dir.join("bench.db")).await?).build()?,
+            Self::Postgres => {
+                let server = server().ok_or_else(|| loom::Error::msg("Postgres is not installed"))?;
+                let options = Postgres::options().schema(server.fresh());
+                App::builder().store(options.connect(server.url()).await?).build()?
+            }
         })
+    }
+
+    /// The peer: `commits` transactions that insert `rows` rows of about an event's size, one after the other, with
+    /// the same library and settings, and on the same disk. None for memory, which commits nothing.
+    pub(crate) async fn bare_commits(self, dir: &Path, commits: u64, rows: u64) -> loom::Result<Duration> {
+        match self {
+            Self::Memory => Ok(Duration::ZERO),
+            Self::Sqlite => bare_commits(dir, commits, rows).await,
+            Self::Postgres => bare_inserts(commits, rows).await,
+        }
     }
 }
 
@@ -95,9 +134,7 @@ pub(crate) async fn run_sequences(app: &App, flows: u64, steps: u64, at_once: u6
     Ok(())
 }
 
-/// The peer: `commits` transactions that insert `rows` rows of about an event's size, one after the other, with the
-/// same library, the same pragmas and on the same disk.
-pub(crate) async fn bare_commits(dir: &Path, commits: u64, rows: u64) -> loom::Result<Duration> {
+async fn bare_commits(dir: &Path, commits: u64, rows: u64) -> loom::Result<Duration> {
     let options = SqliteConnectOptions::new()
         .filename(dir.join("bare.db"))
         .create_if_missing(true)
@@ -117,6 +154,28 @@ pub(crate) async fn bare_commits(dir: &Path, commits: u64, rows: u64) -> loom::R
                 query = query.bind(&payload);
             }
             query.execute(&mut connection).await?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// A connection to the server, if there is one.
+pub(crate) async fn connect() -> loom::Result<PgConnection> {
+    let server = server().ok_or_else(|| loom::Error::msg("Postgres is not installed"))?;
+    Ok(PgConnection::connect(server.url()).await?)
+}
+
+async fn bare_inserts(commits: u64, rows: u64) -> loom::Result<Duration> {
+    let mut connection = connect().await?;
+    sqlx::raw_sql("create table if not exists bare (id bigserial primary key, payload bytea not null)")
+        .execute(&mut connection)
+        .await?;
+    let payloads = vec![vec![b'x'; 200]; usize::try_from(rows)?];
+    timed(async {
+        for _ in 0..commits {
+            let insert = sqlx::query("insert into bare (payload) select * from unnest($1::bytea[])");
+            insert.bind(&payloads).execute(&mut connection).await?;
         }
         Ok(())
     })

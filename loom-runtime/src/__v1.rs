@@ -12,6 +12,7 @@ pub use tokio;
 
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
+    app::project_as_json,
     awaited::{Anything, Awaited, DurableTimer, RecordedWork},
     callee::{GivesFlow, GivesPart, GivesStep, ceiling_of, part_of, step_of},
     ceiling::Ceiling,

@@ -38,6 +38,7 @@ mod step;
 mod tool;
 mod transcript;
 mod upcaster;
+pub mod view;
 mod worker;
 
 pub use agent::{Agent, AgentDescriptor, Budget};
@@ -68,7 +69,7 @@ pub use kernel::{
 pub use limits::Limits;
 pub use memory::Memory;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
-pub use projection::{Fact, Fold, FoldError, Projection, ProjectionDescriptor, StepOutcome};
+pub use projection::{Fact, Fold, FoldError, ProjectFn, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{
     CheckedLogs, DivergedLog, FrozenLog, FrozenLogError, LogSource, LogSourceError, replay, replay_check,

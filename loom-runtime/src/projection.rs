@@ -3,12 +3,13 @@
 
 use std::{any::type_name, collections::BTreeMap};
 
-use kernel::{Envelope, Event, Failed, FrameId, Payload, Status};
+use futures_util::future::BoxFuture;
+use kernel::{Envelope, Event, ExecutionId, Failed, FrameId, InvalidPayload, Payload, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    DomainEvent, EventDescriptor, EventError, Location, SchemaFn, Step, StepDescriptor,
+    App, DomainEvent, EventDescriptor, EventError, Location, ProjectError, SchemaFn, Step, StepDescriptor,
     domain_event::read_event, failure,
 };
 
@@ -49,7 +50,12 @@ pub struct ProjectionDescriptor {
     pub lifecycle: bool,
     /// Of its tokens.
     pub fingerprint: u64,
+    /// Folds it, for whoever knows it by name only.
+    pub project: ProjectFn,
 }
+
+/// The state of a projection as JSON.
+pub type ProjectFn = for<'a> fn(&'a App, &'a ExecutionId) -> BoxFuture<'a, Result<Payload, ProjectError>>;
 
 /// How a step ended: what `ctx.run(..)` of it gives.
 pub type StepOutcome<S> = Result<<S as Step>::Output, <S as Step>::Error>;
@@ -100,7 +106,7 @@ impl<'e> Fact<'e> {
             return Ok(None);
         }
         let unreadable = |ty: &'static str| {
-            move |reason: kernel::InvalidPayload| FoldError::Outcome {
+            move |reason: InvalidPayload| FoldError::Outcome {
                 step: S::DESCRIPTOR.name,
                 ty,
                 position: self.envelope.sequence,

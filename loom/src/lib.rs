@@ -33,11 +33,25 @@ pub mod cli {
     pub use ::cli::*;
 }
 
+/// The host side over HTTP: a service, a client, and workers without a database.
+#[cfg(feature = "http")]
+pub mod http {
+    #[doc(inline)]
+    pub use ::loom_http::*;
+}
+
 /// The embedded store: one SQLite file, any number of processes.
 #[cfg(feature = "sqlite")]
 pub mod sqlite {
     #[doc(inline)]
     pub use ::sqlite::*;
+}
+
+/// The store of a fleet: one Postgres database, workers on any number of machines.
+#[cfg(feature = "postgres")]
+pub mod postgres {
+    #[doc(inline)]
+    pub use ::postgres::*;
 }
 
 mod link;

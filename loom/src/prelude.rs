@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "postgres")]
+pub use ::postgres::Postgres;
 #[cfg(feature = "sqlite")]
 pub use ::sqlite::Sqlite;
 pub use futures_util::future::{join_all, try_join_all};

@@ -79,15 +79,11 @@ mod command;
 mod console;
 mod error;
 mod exit;
-mod fold;
 mod input;
-mod look;
 mod render;
 mod rest;
-mod shape;
 mod suggest;
 mod verbs;
-mod waits;
 
 use std::ffi::OsString;
 

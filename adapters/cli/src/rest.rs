@@ -8,14 +8,10 @@ use loom_runtime::{
     App, ExecutionId, Status, Timestamp,
     kernel::Envelope,
     ports::{ExecutionRow, Lease},
+    view::pending,
 };
 
-use crate::{
-    console::Console,
-    error::CliError,
-    look::{is_asked, pending},
-    render::instant::span,
-};
+use crate::{console::Console, error::CliError, render::instant::span};
 
 /// Waits for an instant that is nearer than this are sat out, unless a person is asked meanwhile.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -99,7 +95,7 @@ async fn until_rest(
 /// Whether a person is asked something.
 async fn asks(app: &App, id: &ExecutionId) -> Result<bool, CliError> {
     let (gates, said) = (app.gates(Some(id)).await?, pending(app, id).await?);
-    Ok(gates.iter().any(|gate| is_asked(gate, &said)))
+    Ok(gates.iter().any(|gate| gate.is_asked(&said)))
 }
 
 fn bar(shown: bool) -> ProgressBar {

@@ -10,7 +10,7 @@ const QUESTION: &str = "join";
 
 pub(crate) async fn answer(report: &mut Report) -> loom::Result<()> {
     report.heading("What does a wide join cost? The peer runs as many steps in sequence.");
-    for kept in Kept::ALL {
+    for kept in Kept::all() {
         for width in [100, 1_000] {
             let dir = folder()?;
             let app = kept.app(dir.path()).await?;

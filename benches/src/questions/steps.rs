@@ -3,14 +3,14 @@
 
 use crate::{
     figure::{Report, Unit, timed},
-    workload::{Kept, bare_commits, folder, run_sequences},
+    workload::{Kept, folder, run_sequences},
 };
 
 const QUESTION: &str = "steps";
 
 pub(crate) async fn answer(report: &mut Report) -> loom::Result<()> {
     report.heading("What does a step cost? One flow at a time; the peer commits as often, in a bare loop.");
-    for kept in Kept::ALL {
+    for kept in Kept::all() {
         for steps in [1, 10, 100, 1_000] {
             let flows = (200 / steps).max(1);
             let dir = folder()?;
@@ -21,10 +21,8 @@ pub(crate) async fn answer(report: &mut Report) -> loom::Result<()> {
             // One commit to start, then one a step; each carries about two events a step.
             let commits = flows * (steps + 1);
             let peer = match kept {
-                Kept::Sqlite => {
-                    Some(report.time(unit, async || bare_commits(dir.path(), commits, 2).await).await?)
-                }
                 Kept::Memory => None,
+                _ => Some(report.time(unit, async || kept.bare_commits(dir.path(), commits, 2).await).await?),
             };
             let what = format!("{}, a flow of {steps}", kept.name());
             report.print(QUESTION, &what, unit, figure, peer.map(|peer| ("bare commits", peer)));

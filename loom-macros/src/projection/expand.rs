@@ -124,6 +124,7 @@ fn descriptor(projection: &Projection) -> TokenStream {
             steps: &[#(#steps),*],
             lifecycle: #lifecycle,
             fingerprint: #fingerprint,
+            project: #runtime::project_as_json::<#ty>,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 /// Keep an account.
 #[allow(dead_code)]
-#[must_use = "a flow call does nothing until it is started"]
 fn account() -> ::loom::__v1::FlowCall<account> {
     account::__loom_call()
 }

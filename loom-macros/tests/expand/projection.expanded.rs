@@ -42,6 +42,7 @@ const _: () = {
         steps: &[<charge as ::loom::__v1::Step>::DESCRIPTOR],
         lifecycle: true,
         fingerprint: 18380525986652544575u64,
+        project: ::loom::__v1::project_as_json::<Totals>,
     };
     #[automatically_derived]
     impl ::loom::__v1::Projection for Totals {

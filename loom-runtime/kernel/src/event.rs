@@ -28,7 +28,7 @@ pub struct Envelope {
 }
 
 /// An event as a store keeps it: its kind's name, and its payload and meta as exact bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Position in the log: dense, from 0.
     pub sequence: u64,

@@ -178,6 +178,11 @@ impl Digest {
     pub const fn bytes(&self) -> [u8; 16] {
         self.0
     }
+
+    /// The digest that has these bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
 }
 
 impl fmt::Display for Digest {

@@ -9,7 +9,7 @@ use crate::{Digest, Envelope, ExecutionId, InvalidPayload, Record, State};
 pub const SNAPSHOT_SCHEMA: u16 = 3;
 
 /// A folded state, as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Whose log.
     pub execution: ExecutionId,

@@ -107,6 +107,7 @@ pub const PROJECTION: &ProjectionDescriptor = &ProjectionDescriptor {
     steps: &[],
     lifecycle: false,
     fingerprint: 0,
+    project: |_, _| unreachable!("this projection did not compile"),
 };
 
 /// Of a policy.

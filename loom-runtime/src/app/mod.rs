@@ -29,6 +29,8 @@ pub use handle::{ExecutionError, Handle};
 pub use messages::{SendError, SendMessage, SentUpdate, UpdateError};
 pub use pending::{Pending, Said};
 pub use project::ProjectError;
+#[doc(hidden)]
+pub use project::project_as_json;
 pub use simulate::{Asked, Simulate, Simulation};
 pub use start::{Start, StartDynamic, StartError};
 pub use stream::StepStream;

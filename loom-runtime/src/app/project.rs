@@ -1,10 +1,11 @@
 //! Read models of one execution, folded when they are asked for.
 //! Not the truth: what is kept of them shortens the next call, and is thrown away when it does not fit.
 
-use kernel::{Envelope, ExecutionId, Record, Snapshot};
+use futures_util::future::BoxFuture;
+use kernel::{Envelope, ExecutionId, InvalidPayload, Payload, Record, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use super::{App, folded};
+use super::{App, answer::listed, folded};
 use crate::{Fold, FoldError, Projection, ProjectionDescriptor, ports::StoreError};
 
 /// How many events are read at a time.
@@ -16,6 +17,22 @@ pub enum ProjectError {
     /// An event that the projection folds cannot be read.
     #[error(transparent)]
     Fold(#[from] FoldError),
+    /// The state has no JSON.
+    #[error("the state of projection `{projection}` cannot be written as JSON: {reason}")]
+    Unserializable {
+        /// The projection.
+        projection: &'static str,
+        /// What is wrong.
+        reason: InvalidPayload,
+    },
+    /// This program has no such projection.
+    #[error("this program has no projection `{projection}`; it has: {known}")]
+    Unknown {
+        /// The name asked for.
+        projection: String,
+        /// The names that there are.
+        known: String,
+    },
     /// The store failed, or there is no such execution.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -76,6 +93,18 @@ impl App {
         self.fold_on(id, &of, Kept::new()).await
     }
 
+    /// The same as JSON, by the projection's name.
+    ///
+    /// # Errors
+    /// See [`ProjectError`].
+    pub async fn project_dynamic(&self, id: &ExecutionId, projection: &str) -> Result<Payload, ProjectError> {
+        let Some(known) = self.registry().projection(projection) else {
+            let known = listed(self.registry().projections().map(|known| known.name));
+            return Err(ProjectError::Unknown { projection: projection.into(), known });
+        };
+        (known.project)(self, id).await
+    }
+
     async fn kept<P: Projection>(&self, id: &ExecutionId, of: &str) -> Result<Option<Kept<P>>, StoreError> {
         let restore = |snapshot: &Snapshot, last: &Record| {
             let kept = Kept::read(&snapshot.restore_other(last)?);
@@ -108,4 +137,16 @@ impl App {
         }
         Ok(kept.fold.into_state())
     }
+}
+
+/// What [`ProjectionDescriptor::project`] is for `P`.
+pub fn project_as_json<'a, P: Projection>(
+    app: &'a App,
+    id: &'a ExecutionId,
+) -> BoxFuture<'a, Result<Payload, ProjectError>> {
+    Box::pin(async move {
+        let state = app.project::<P>(id).await?;
+        let projection = P::DESCRIPTOR.name;
+        Payload::encode(&state).map_err(|reason| ProjectError::Unserializable { projection, reason })
+    })
 }

@@ -9,7 +9,8 @@
 //! # }
 //! ```
 //!
-//! What is given is called once per case and returns a store that holds nothing. Each case is a test of its
+//! What is given is called once per case and returns a store that holds nothing (or an `Option` of one: `None`
+//! skips the case, where a server is not installed, say). Each case is a test of its
 //! own, named after what it shows (a name that begins with `b` and a number is that of a failure seen in
 //! other engines), on a multi-threaded runtime of its own.
 //!
@@ -51,11 +52,40 @@ pub mod snapshots;
 /// A store under test.
 pub type Shared = Arc<dyn Store>;
 
+/// A fresh store, or none where what it needs is not installed: then the case is skipped.
+pub trait Opened {
+    /// What is opened.
+    type Store: Store;
+
+    /// It, if it could be.
+    fn opened(self) -> Option<Self::Store>;
+}
+
+impl<S: Store> Opened for S {
+    type Store = S;
+
+    fn opened(self) -> Option<S> {
+        Some(self)
+    }
+}
+
+impl<S: Store> Opened for Option<S> {
+    type Store = S;
+
+    fn opened(self) -> Self {
+        self
+    }
+}
+
 /// Opens a store and runs one case against it, on a runtime with two threads.
-pub fn run<S: Store>(open: impl AsyncFnOnce() -> S, case: impl AsyncFnOnce(Shared)) {
+pub fn run<O: Opened>(open: impl AsyncFnOnce() -> O, case: impl AsyncFnOnce(Shared)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
-    runtime.block_on(async { case(Arc::new(open().await)).await });
+    runtime.block_on(async {
+        if let Some(store) = open().await.opened() {
+            case(Arc::new(store)).await;
+        }
+    });
 }
 
 /// Expands to one test per case of the kit. Takes an async closure, or the path of an async function, that

@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use kernel::{ExecutionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 
@@ -26,7 +27,7 @@ pub trait BranchRegistry: Send + Sync {
 }
 
 /// One branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchRow {
     /// Its name.
     pub name: String,
@@ -41,7 +42,7 @@ pub struct BranchRow {
 }
 
 /// A change of one branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetBranch {
     /// Its name.
     pub name: String,

@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::{GateChange, InboxId, Lease, NewItem, WorkerId};
 
@@ -44,7 +45,7 @@ pub trait EventStore: Send + Sync {
 }
 
 /// A new execution and its first events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewExecution {
     /// The id.
     pub id: ExecutionId,
@@ -94,7 +95,7 @@ impl NewExecution {
 }
 
 /// The answer to [`EventStore::create`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Created {
     /// It is new; the fence of the lease, if one was asked for (else 0).
     New {
@@ -106,7 +107,7 @@ pub enum Created {
 }
 
 /// One atomic transition of an execution by its owner.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Append {
     /// Whose log.
     pub execution: ExecutionId,
@@ -141,7 +142,7 @@ pub struct Append {
 }
 
 /// How an owner lets go of an execution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Close {
     /// The status that it leaves.
     pub status: Status,
@@ -156,7 +157,7 @@ pub struct Close {
 }
 
 /// What a store knows of an execution without reading its log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionRow {
     /// The id.
     pub id: ExecutionId,
@@ -184,7 +185,7 @@ pub struct ExecutionRow {
 }
 
 /// Which executions to list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ListFilter {
     /// Only these statuses; empty for all.
     pub statuses: Vec<Status>,
@@ -197,7 +198,7 @@ pub struct ListFilter {
 }
 
 /// Why a store refused or failed. Nothing was written, except where the text says that nobody knows.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum StoreError {
     /// There is no such execution.

@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use kernel::{ExecutionId, FrameId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 
@@ -15,7 +16,7 @@ pub trait GateIndex: Send + Sync {
 }
 
 /// One gate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRow {
     /// Who asks.
     pub execution: ExecutionId,
@@ -36,7 +37,7 @@ pub struct GateRow {
 }
 
 /// Where a gate stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GateState {
     /// It waits for an answer.
     Open,
@@ -68,7 +69,7 @@ impl GateState {
 }
 
 /// A change of the index, part of an append or a creation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GateChange {
     /// A gate was opened, in the run that the execution is in after this append, wherever in it the new run
     /// begins. A frame opens one gate in its life within a run: a second time changes nothing.

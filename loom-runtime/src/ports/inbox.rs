@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use kernel::{ExecutionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 
@@ -36,7 +37,7 @@ pub trait Inbox: Send + Sync {
 }
 
 /// An item to post.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewItem {
     /// To whom.
     pub execution: ExecutionId,
@@ -53,7 +54,7 @@ pub struct NewItem {
 }
 
 /// The answer to a post.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Posted {
     /// It is in the inbox, or kept for it.
     Accepted(InboxId),
@@ -65,7 +66,7 @@ pub enum Posted {
 }
 
 /// An item as read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InboxItem {
     /// Its position.
     pub id: InboxId,

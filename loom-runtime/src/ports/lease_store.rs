@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::{ExecutionRow, StoreError};
 
@@ -10,7 +11,7 @@ use super::{ExecutionRow, StoreError};
 pub type WorkerId = String;
 
 /// Who owns an execution, and until when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The owner.
     pub worker: WorkerId,
@@ -49,10 +50,16 @@ pub trait LeaseStore: Send + Sync {
 
     /// The executions leased to `worker` that have unconsumed inbox items.
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError>;
+
+    /// Waits until another process has made something due, or posted something. Only a hint, so that it is found before
+    /// the next poll: it may come late, for nothing, or never, which is all that a store without a way to tell can do.
+    async fn news(&self) {
+        std::future::pending().await
+    }
 }
 
 /// Who claims what.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClaimRequest {
     /// The worker.
     pub worker: WorkerId,
@@ -74,7 +81,7 @@ pub struct ClaimRequest {
 }
 
 /// A claimed execution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claimed {
     /// Its row, as the claim left it: running, with the new lease.
     pub row: ExecutionRow,
@@ -85,7 +92,7 @@ pub struct Claimed {
 }
 
 /// Why an execution was due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TakeUp {
     /// Created, or handed back, without an owner.
     Unowned,

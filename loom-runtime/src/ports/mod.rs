@@ -5,6 +5,8 @@
 //! *execution row* each (status, next sequence, run, lease, wake-up, batch), the *inbox*, and the index of
 //! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*
 //! and *snapshots*, each changed by itself.
+//!
+//! What crosses a port is JSON, if it has to be: a worker without a database has a store on the other side of a network.
 
 mod branches;
 mod content;

@@ -76,7 +76,8 @@ impl Engine {
             Place::Elsewhere => {}
         }
         // A program may fork what another one runs.
-        let here = place != Place::Elsewhere && self.has_room() && self.registry.flow(&flow).is_some();
+        let seat = self.seats((place != Place::Elsewhere && self.registry.flow(&flow).is_some()).into());
+        let here = seat.count > 0;
         let until = self.lease_end();
         let claim = here.then(|| (self.worker.clone(), until));
         let batch = Digest::of(uuid::Uuid::now_v7().as_bytes());
@@ -124,7 +125,8 @@ impl Engine {
         let envelope = Envelope { execution: id.clone(), sequence: 0, at, event, meta: Meta::default() };
         let records = vec![envelope.encode().map_err(|e| StoreError::Corrupt(e.to_string()))?];
         let batch = Digest::of(fresh.as_bytes());
-        let here = place != Place::Elsewhere && self.has_room();
+        let seat = self.seats((place != Place::Elsewhere).into());
+        let here = seat.count > 0;
         let until = self.lease_end();
         let claim = here.then(|| (self.worker.clone(), until));
         let claimed = claim.is_some();

@@ -53,7 +53,7 @@ pub(crate) enum Origin {
 }
 
 /// What a driver is told while it runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nudge {
     /// The inbox has something.
     Inbox,
@@ -184,7 +184,7 @@ impl Driver {
         self.read_inbox(&mut machine).await?;
         loop {
             // What it was told comes before what it would begin.
-            while let Ok(nudge) = self.told.try_recv() {
+            for nudge in self.nudged(Vec::new()) {
                 self.heed(&mut machine, nudge).await?;
             }
             if self.drain.is_some() {
@@ -439,8 +439,11 @@ impl Driver {
         let gone_at = self.leaving.front().map(|(gone, ..)| *gone);
         tokio::select! {
             biased;
-            Some(nudge) = self.told.recv() => self.heed(machine, nudge).await?,
             Some(ended) = self.ended.1.recv() => {
+                // What was said before it ended comes before it.
+                for nudge in self.nudged(Vec::new()) {
+                    self.heed(machine, nudge).await?;
+                }
                 self.take_end(machine, ended);
                 self.take_ends(machine);
             }
@@ -456,8 +459,25 @@ impl Driver {
                 }
             }
             () = until(self.drain) => return Err(self.hand_back(machine).await?),
+            // The last: each turn begins with what it was told, and a slow store must not let it come to nothing else.
+            Some(nudge) = self.told.recv() => {
+                for nudge in self.nudged(vec![nudge]) {
+                    self.heed(machine, nudge).await?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// What it was told so far, each thing once: one look at the inbox finds everything, and what comes while that takes its
+    /// time is for the next turn, or it would do nothing else.
+    fn nudged(&mut self, mut nudges: Vec<Nudge>) -> Vec<Nudge> {
+        while let Ok(nudge) = self.told.try_recv() {
+            if !nudges.contains(&nudge) {
+                nudges.push(nudge);
+            }
+        }
+        nudges
     }
 
     async fn heed(&mut self, machine: &mut Machine, nudge: Nudge) -> Result<(), Gone> {

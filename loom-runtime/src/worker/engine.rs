@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     WorkerOptions,
     driver::{Driver, Nudge, Origin},
-    locals::{Lease, Local, Locals, Progress},
+    locals::{Lease, Local, Locals, Progress, Seats},
     parked::ParkedOnes,
     streams::Streams,
     wakes::Wakes,
@@ -32,6 +32,9 @@ use crate::{
 
 /// How long a shutdown may wait at most: for ever, to all intents.
 const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
+
+/// Executions that one claim takes at most.
+const AT_ONCE: usize = 256;
 
 /// A driver's place among the others; given up however the driver ends, by a panic too.
 struct Seat {
@@ -72,6 +75,8 @@ pub(crate) struct Engine {
     renewed_until: AtomicI64,
     pub(super) wakes: Wakes,
     poke: Notify,
+    /// Another process may have posted to what runs here.
+    mail: Notify,
     beating: AtomicBool,
     booted: AtomicBool,
     drivers: TaskTracker,
@@ -107,6 +112,7 @@ impl Engine {
             renewed_until: AtomicI64::new(i64::MIN),
             wakes: Wakes::default(),
             poke: Notify::new(),
+            mail: Notify::new(),
             beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
             drivers: TaskTracker::new(),
@@ -134,9 +140,10 @@ impl Engine {
             return;
         }
         self.renewed_until.store(self.lease_end().as_micros(), Ordering::Release);
-        let (heart, inboxes) = (self.clone(), self.clone());
+        let (heart, inboxes, news) = (self.clone(), self.clone(), self.clone());
         tokio::spawn(async move { heart.stop.clone().run_until_cancelled(heart.heartbeat()).await });
         tokio::spawn(async move { inboxes.stop.clone().run_until_cancelled(inboxes.inbox_loop()).await });
+        tokio::spawn(async move { news.stop.clone().run_until_cancelled(news.news_loop()).await });
     }
 
     /// A lease that begins now ends then.
@@ -152,8 +159,14 @@ impl Engine {
         self.locals.is_draining()
     }
 
+    /// Whether another execution may run here, as far as one look can tell.
     pub(crate) fn has_room(&self) -> bool {
-        self.locals.len() < self.options.running && !self.is_draining()
+        self.seats(1).count > 0
+    }
+
+    /// Seats for so many more executions, or for as many as may run here.
+    pub(super) fn seats(&self, wanted: usize) -> Seats<'_> {
+        self.locals.reserve(wanted, self.options.running)
     }
 
     /// Something came for an execution: its driver here reads it, or the claim loop looks for it.
@@ -202,14 +215,17 @@ impl Engine {
         });
     }
 
+    /// Takes up what is due, as far as there is room; answers how many.
     pub(crate) async fn claim(
         self: &Arc<Self>,
-        limit: usize,
+        wanted: usize,
         execution: Option<ExecutionId>,
     ) -> Result<usize, StoreError> {
         // A shutdown waits for the answer: what the store has given to this worker is handed back like everything else.
         let _asking = self.drivers.token();
-        if self.is_draining() {
+        let seats = self.seats(wanted);
+        let limit = seats.count;
+        if limit == 0 {
             return Ok(0);
         }
         // After a sleep of the whole machine this worker's own executions look abandoned: it must not take them over
@@ -299,10 +315,8 @@ impl Engine {
                 served += 1;
             }
             parked.look(&self).await;
-            let room = self.options.running.saturating_sub(self.locals.len()).min(256);
-            let claimed = if room == 0 { Ok(0) } else { self.claim(room, None).await };
-            match claimed {
-                Ok(count) if count == room && room > 0 => continue,
+            match self.claim(AT_ONCE, None).await {
+                Ok(AT_ONCE) => continue,
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "nothing claimed"),
             }
@@ -312,10 +326,19 @@ impl Engine {
         }
     }
 
+    /// Both loops look sooner when another process says that there may be something.
+    async fn news_loop(self: Arc<Self>) {
+        loop {
+            self.store.news().await;
+            self.poke.notify_one();
+            self.mail.notify_one();
+        }
+    }
+
     /// What arrives in this process is told at once; only other processes' posts are looked for.
     async fn inbox_loop(self: Arc<Self>) {
         loop {
-            tokio::time::sleep(self.options.poll).await;
+            let _ = tokio::time::timeout(self.options.poll, self.mail.notified()).await;
             if self.locals.len() == 0 {
                 continue;
             }

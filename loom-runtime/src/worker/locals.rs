@@ -62,12 +62,26 @@ impl Lease {
     }
 }
 
+/// Seats that nobody else gets. What was seated meanwhile takes them when this is dropped.
+pub(super) struct Seats<'l> {
+    of: &'l Locals,
+    pub(super) count: usize,
+}
+
+impl Drop for Seats<'_> {
+    fn drop(&mut self) {
+        self.of.table().reserved -= self.count;
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Locals(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
     drivers: HashMap<ExecutionId, Local>,
+    /// Seats for executions that the store is being asked for.
+    reserved: usize,
     /// Set once this worker stops.
     drains: bool,
 }
@@ -83,6 +97,16 @@ impl Locals {
         if let Some(earlier) = table.drivers.insert(execution, local) {
             earlier.tell(Nudge::Lost);
         }
+    }
+
+    /// Reserves seats while the store is asked for executions to seat: as many as are wanted, or as are left of
+    /// `all`. None while this worker stops.
+    pub(super) fn reserve(&self, wanted: usize, all: usize) -> Seats<'_> {
+        let mut table = self.table();
+        let left = if table.drains { 0 } else { all.saturating_sub(table.drivers.len() + table.reserved) };
+        let count = wanted.min(left);
+        table.reserved += count;
+        Seats { of: self, count }
     }
 
     /// Gives a seat up. Answers how many were taken before.

@@ -78,7 +78,7 @@ impl ParkedOnes {
         let key = match judge(engine, row).await? {
             Try::No => return Ok(true),
             // A worker that is full would wake it for somebody whose code does not fit.
-            Try::Fits if !engine.has_room() => return Ok(false),
+            _ if !engine.has_room() => return Ok(false),
             Try::Fits => format!("retry:{}:{}", engine.program, row.next),
             Try::OncePerProgram => format!("retry:{}", engine.program),
         };

@@ -9,6 +9,7 @@ use std::{
 };
 
 use loom::{App, ExecutionId, Registry, WorkerOptions, kernel::Payload, prelude::*};
+use postgres::Postgres;
 
 use crate::ledger::Ledger;
 
@@ -110,9 +111,45 @@ async fn open_with(world: &Ledger, takeovers: u32) -> App {
         takeovers,
         ..WorkerOptions::default()
     };
-    let store = Sqlite::open(world.database()).await.unwrap();
-    App::builder().store(store).registry(registry()).provide(world.clone()).worker(worker).build().unwrap()
+    let builder = match world.postgres() {
+        Some((url, schema)) => {
+            App::builder().store(Postgres::options().schema(schema).connect(&url).await.unwrap())
+        }
+        None => App::builder().store(Sqlite::open(world.database()).await.unwrap()),
+    };
+    builder.registry(registry()).provide(world.clone()).worker(worker).build().unwrap()
 }
+
+/// A case that holds on both stores that processes can share: `sqlite` and `postgres` are its tests.
+macro_rules! on_both {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($dir:ident: TempDir, $world:ident: Ledger) $body:block)+) => {
+        $(
+            $(#[doc = $doc])*
+            mod $name {
+                use super::*;
+
+                async fn case($dir: tempfile::TempDir, $world: Ledger) $body
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    let dir = tempfile::tempdir().unwrap();
+                    let world = Ledger::new(dir.path());
+                    patiently(case(dir, world)).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    let Some(cluster) = Cluster::shared() else { return };
+                    let dir = tempfile::tempdir().unwrap();
+                    let world = Ledger::new(dir.path());
+                    world.keep_on_postgres(cluster.url(), &cluster.fresh());
+                    patiently(case(dir, world)).await;
+                }
+            }
+        )+
+    };
+}
+pub(crate) use on_both;
 
 /// What a process does; nothing, when the tests run it as one of their own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

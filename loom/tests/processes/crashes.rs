@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use loom::{ExecutionError, Status, kernel::Fault, prelude::*};
+use postgres::cluster::Cluster;
 
 use crate::{
-    child::{Process, adding, bombing, killing, open, patiently, registry},
+    child::{Process, adding, bombing, killing, on_both, open, patiently, registry},
     ledger::Ledger,
 };
 
@@ -73,13 +74,10 @@ async fn b44_a_step_that_kills_its_process_parks_the_execution() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_workers_lose_and_repeat_nothing_that_is_recorded() {
-    const RUNS: u32 = 12;
-    const STEPS: u32 = 8;
-    patiently(async {
-        let dir = tempfile::tempdir().unwrap();
-        let world = Ledger::new(dir.path());
+on_both! {
+    async fn killed_workers_lose_and_repeat_nothing_that_is_recorded(dir: TempDir, world: Ledger) {
+        const RUNS: u32 = 12;
+        const STEPS: u32 = 8;
         let app = open(&world).await;
         let mut handles = Vec::new();
         for n in 0..RUNS {
@@ -119,6 +117,5 @@ async fn killed_workers_lose_and_repeat_nothing_that_is_recorded() {
                 );
             }
         }
-    })
-    .await;
+    }
 }

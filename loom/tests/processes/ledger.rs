@@ -12,9 +12,21 @@ impl Ledger {
         Self(dir.into())
     }
 
-    /// The database beside it.
+    /// The SQLite file beside it.
     pub(crate) fn database(&self) -> PathBuf {
         self.0.join("loom.db")
+    }
+
+    /// Tells all processes to use this Postgres database, and this schema of it.
+    pub(crate) fn keep_on_postgres(&self, url: &str, schema: &str) {
+        fs::write(self.0.join("postgres"), format!("{url} {schema}")).unwrap();
+    }
+
+    /// URL and schema, when it is Postgres.
+    pub(crate) fn postgres(&self) -> Option<(String, String)> {
+        let told = fs::read_to_string(self.0.join("postgres")).ok()?;
+        let (url, schema) = told.split_once(' ')?;
+        Some((url.to_owned(), schema.to_owned()))
     }
 
     /// Something happens in this process.

@@ -1,16 +1,18 @@
-//! Processes that run at once on one file: at the same instant, or one stopped for longer than its lease.
+//! Processes that run at once on one database: at the same instant, or one stopped for longer than its lease.
 //! Not crashes: nobody dies here.
 
-use loom::{ExecutionId, Status, ports::LeaseStore, prelude::*};
+use loom::{ExecutionId, Status, prelude::*};
+use postgres::cluster::Cluster;
 
 use crate::{
-    child::{Process, count, open, patiently, pausing, receiving, told},
+    child::{Process, count, on_both, open, patiently, pausing, receiving, told},
     ledger::Ledger,
 };
 
-/// Stops a process, but not in the middle of a transaction: SQLite's lock would be held by who cannot let go.
+/// Stops a process, but not in the middle of a transaction: its locks would be held by who cannot let go (of Postgres,
+/// for ten seconds).
 async fn stop(process: &Process, world: &Ledger) {
-    let store = Sqlite::open(world.database()).await.unwrap();
+    let store = open(world).await.store();
     let id: ExecutionId = "pausing".parse().unwrap();
     loop {
         process.signal("STOP");
@@ -24,11 +26,8 @@ async fn stop(process: &Process, world: &Ledger) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b31_a_stopped_owner_is_refused_when_it_continues() {
-    patiently(async {
-        let dir = tempfile::tempdir().unwrap();
-        let world = Ledger::new(dir.path());
+on_both! {
+    async fn b31_a_stopped_owner_is_refused_when_it_continues(dir: TempDir, world: Ledger) {
         let old = Process::start(&dir, "start pausing");
         world.seen("one", 1).await;
         stop(&old, &world).await;
@@ -49,16 +48,10 @@ async fn b31_a_stopped_owner_is_refused_when_it_continues() {
         assert_eq!(told(&app, handle.id()).await, before, "nothing is added");
         assert_eq!(count(&before, "EXECUTION_COMPLETED"), 1);
         assert_eq!(count(&before, "STEP_ABANDONED"), 0);
-    })
-    .await;
-}
+    }
 
-/// Stopped in the middle, and continued while the other still runs: neither outlasts the other by luck.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b31_a_stopped_owner_continues_while_another_runs() {
-    patiently(async {
-        let dir = tempfile::tempdir().unwrap();
-        let world = Ledger::new(dir.path());
+    /// Stopped in the middle, and continued while the other still runs: neither outlasts the other by luck.
+    async fn b31_a_stopped_owner_continues_while_another_runs(dir: TempDir, world: Ledger) {
         let old = Process::start(&dir, "start pausing");
         world.seen("one", 1).await;
         stop(&old, &world).await;
@@ -74,16 +67,10 @@ async fn b31_a_stopped_owner_continues_while_another_runs() {
         assert_eq!(world.count("two"), 1, "{:?}", world.lines());
         assert_eq!(world.count(&format!("two by {}", new.id())), 1, "{:?}", world.lines());
         assert_eq!(world.count(&format!("saw completed by {id}")), 1);
-    })
-    .await;
-}
+    }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b26_two_processes_take_up_the_same_at_the_same_instant() {
-    const RUNS: usize = 200;
-    patiently(async {
-        let dir = tempfile::tempdir().unwrap();
-        let world = Ledger::new(dir.path());
+    async fn b26_two_processes_take_up_the_same_at_the_same_instant(dir: TempDir, world: Ledger) {
+        const RUNS: usize = 200;
         let app = open(&world).await;
         let mut handles = Vec::new();
         for n in 0..RUNS {
@@ -120,6 +107,5 @@ async fn b26_two_processes_take_up_the_same_at_the_same_instant() {
                 "{told:?}"
             );
         }
-    })
-    .await;
+    }
 }

@@ -110,7 +110,7 @@ fn failed<T: std::fmt::Debug>(result: Result<T, ExecutionError<Trouble>>) -> Tro
 on_both! {
     async fn a_child_runs_in_another_process_and_outlives_its_parents(rig: Rig) {
         for n in [4, 10] {
-            let (rig, tap) = (if rig.file().is_some() { Rig::sqlite() } else { Rig::memory() }, Tap::default());
+            let (rig, tap) = (rig.another(), Tap::default());
             let (a, b) = (narrow(&rig, &tap).await, rig.app(all()).await);
             let input = loom::kernel::Payload::encode(&n).unwrap();
             a.start_dynamic("busy_parent", input).id("p").alone().await.unwrap();

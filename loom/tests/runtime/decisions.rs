@@ -232,7 +232,7 @@ on_both! {
 
     async fn a_choice_is_made_and_a_fact_told_once(rig: Rig) {
         let process = Process::start(&rig, all()).await;
-        let salt = format!("{:?}", rig.file());
+        let salt = rig.name().to_owned();
         let of = salt.clone();
         start(&process, || deciding(of)).await;
         process.app.until(&id("run"), &[Status::Suspended]).await.unwrap();

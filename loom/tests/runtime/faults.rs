@@ -374,7 +374,7 @@ on_both! {
         for (name, found, line) in
             [("a_clock_in_an_input", "input digest", input), ("a_clock_in_an_id", "takes#", id_of)]
         {
-            let rig = if rig.file().is_some() { Rig::sqlite() } else { Rig::memory() };
+            let rig = rig.another();
             let app = match name {
                 "a_clock_in_an_input" => across::<a_clock_in_an_input>(&rig, mended(), mended()).await,
                 _ => across::<a_clock_in_an_id>(&rig, mended(), mended()).await,

@@ -21,6 +21,7 @@ mod interpreter;
 mod live;
 mod messages;
 mod migrations;
+mod outages;
 mod owners;
 mod projections;
 mod promotions;

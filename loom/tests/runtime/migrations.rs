@@ -114,7 +114,7 @@ on_both! {
     /// K11: other code of the same structure, and code that is compatible so far, go on and are noted once.
     async fn k11_code_that_agrees_with_the_log_goes_on_and_is_noted(rig: Rig) {
         for (registry, insured) in [(program::<reworded::sale>(), 0), (program::<longer::sale>(), 1)] {
-            let rig = if rig.file().is_some() { Rig::sqlite() } else { Rig::memory() };
+            let rig = rig.another();
             sold(&rig).await;
             let app = answered(&rig, registry).await;
             ends(&app).await;

@@ -1,10 +1,7 @@
 //! Replay checks of many logs: of a store, of a directory, over runs and children, against code that has changed.
 //! Not the check of one log: `checks.rs` has that.
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{collections::BTreeMap, path::Path, sync::Mutex};
 
 use loom::{
     App, CheckedLogs, FrozenLog, LogSource, LogSourceError, Registry, Status, kernel::Fault,
@@ -67,15 +64,22 @@ mod later {
     }
 }
 
-/// How often the fickle flow was polled from its start.
-static REPLAYS: AtomicU32 = AtomicU32::new(0);
+/// How often the fickle flow was polled from its start, on each store.
+static REPLAYS: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
+
+fn replays(store: String) -> u32 {
+    let mut replays = REPLAYS.lock().unwrap();
+    let count = replays.entry(store).or_default();
+    *count += 1;
+    *count
+}
 
 /// Every fourth time it does something else.
 #[flow]
-async fn fickle(ctx: Ctx) -> loom::Result<u32> {
+async fn fickle(ctx: Ctx, store: String) -> loom::Result<u32> {
     let first = ctx.run(tally(0)).await?;
     ctx.run(tally(first)).id("second").await?;
-    if REPLAYS.fetch_add(1, Ordering::SeqCst) % 4 == 3 {
+    if replays(store).is_multiple_of(4) {
         return ctx.run(tally(9)).id("odd").await;
     }
     ctx.run(tally(1)).id("even").await
@@ -186,7 +190,7 @@ on_both! {
     /// B05: what diverges on one replay in four is found by a check, although it ran without a word.
     async fn b05_a_flow_that_diverges_now_and_then_fails_the_check(rig: Rig) {
         let app = rig.app(all()).await;
-        app.start(fickle()).id("f").await.unwrap().result().await.unwrap();
+        app.start(fickle(rig.name().into())).id("f").await.unwrap().result().await.unwrap();
         let checked = of_store(&all(), &app).await;
         let [found] = &checked.diverged[..] else { panic!("{checked:?}") };
         assert_eq!(found.report.fault, Fault::Divergence);

@@ -44,6 +44,19 @@ fn all() -> Registry {
 }
 
 on_both! {
+    /// Every poll tells the driver of what waits in its inbox: it reads that once, and does its work in between.
+    async fn an_inbox_that_is_slow_to_read_starves_nobody(rig: Rig) {
+        rig.world.open("one");
+        let tap = Tap::default();
+        let app = rig.builder(all(), &tap).await.build().unwrap();
+        app.start_dynamic("adding", Payload::null()).id("a").detached().await.unwrap();
+        // It stays in the inbox until it is asked for.
+        app.resume(&"a/three".parse().unwrap(), Payload::encode(&3).unwrap(), "ada").await.unwrap();
+        tap.slow_inbox(std::time::Duration::from_millis(60)); // thrice as long as a poll
+        app.work();
+        assert_eq!(app.handle::<adding>(&id("a")).result().await.unwrap(), 6);
+    }
+
     async fn b41_one_corrupt_log_among_a_hundred_stops_no_other(rig: Rig) {
         rig.world.open("one");
         let first = rig.app(all()).await;

@@ -86,7 +86,7 @@ async fn ended(handle: &Handle<paying>) -> Result<u32, ExecutionError<loom::Erro
 on_both! {
     async fn whatever_ends_it_without_an_outcome_it_is_in_doubt_and_not_run_again(rig: Rig) {
         for how in ["crash", "timeout", "panic"] {
-            let rig = if rig.file().is_some() { Rig::sqlite() } else { Rig::memory() };
+            let rig = rig.another();
             let (app, handle) = in_doubt(&rig, how).await;
             assert_eq!(rig.world.count("charge"), 1, "{how}");
             // A restart looks, and leaves it to a person.

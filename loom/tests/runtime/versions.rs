@@ -157,7 +157,7 @@ on_both! {
 
     /// B05: no retry hides a divergence: each is in the log for ever, and a check fails on the first.
     async fn b05_every_divergence_stays_in_the_log(rig: Rig) {
-        let salt = if rig.file().is_some() { "sqlite" } else { "memory" };
+        let salt = rig.name();
         let registry = || registry!(flows: [unfaithful], steps: [note]);
         let app = rig.app(registry()).await;
         let handle = app.start(unfaithful(salt.into())).id("run").await.unwrap();

@@ -5,6 +5,7 @@ use loom_runtime::{
     Status, Timestamp,
     kernel::{Failed, Outcome, ParkReport, Payload, State},
     ports::ExecutionRow,
+    view::{Pending, Wait},
 };
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     text::{PAYLOAD, indent, shorten},
     wait,
 };
-use crate::{shape::Pending, waits::Wait};
 
 /// What a renderer knows of its reader.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 //! Not what to do about them: that is [`super::wait`].
 
 use loom_runtime::{
-    FrameId,
     kernel::{Delivery, Failed, Frame, FrameKind, FrameStatus, Outcome, State},
+    view::in_order,
 };
 
 use super::{
@@ -24,13 +24,6 @@ pub(crate) fn frames(state: &State) -> Table {
         table.row([id.to_string(), what(&frame.kind), status(frame), attempts, ended, by]);
     }
     table
-}
-
-/// The frames in the order in which they were opened.
-pub(crate) fn in_order(state: &State) -> Vec<(&FrameId, &Frame)> {
-    let mut frames: Vec<_> = state.frames.iter().collect();
-    frames.sort_by_key(|(_, frame)| frame.opened);
-    frames
 }
 
 /// What a frame is: `step reserve`.

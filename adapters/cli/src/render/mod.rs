@@ -1,5 +1,5 @@
 //! How things look to people: tables, sentences, commands to copy.
-//! Not what programs read: those are the shapes of [`crate::shape`].
+//! Not what programs read: those are the shapes of [`loom_runtime::view`].
 
 pub(crate) mod changes;
 pub(crate) mod event;

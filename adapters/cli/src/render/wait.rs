@@ -1,7 +1,10 @@
 //! What an execution waits for, with the commands that end the waiting.
 //! Not the finding out: that is [`crate::waits`].
 
-use loom_runtime::Timestamp;
+use loom_runtime::{
+    Timestamp,
+    view::{Pending, Wait},
+};
 
 use super::{
     instant::with_distance,
@@ -9,7 +12,6 @@ use super::{
     shell::{answer, command, tell},
     text::shorten,
 };
-use crate::{shape::Pending, waits::Wait};
 
 /// One block of lines per wait.
 pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timestamp) -> String {

@@ -1,12 +1,18 @@
 //! `debug`: the state after the first N events, and what the last of them changed.
 //! Not a run: no code of the user's is called, a log is enough.
 
+use loom_runtime::{
+    ExecutionId,
+    kernel::State,
+    view::{Event, Folded},
+};
+use serde::Serialize;
+
 use super::Verbs;
 use crate::{
     args::Debug,
     error::CliError,
     exit::Exit,
-    fold::fold,
     render::{
         changes::changes,
         event::essence,
@@ -14,8 +20,21 @@ use crate::{
         instant::precise,
         text::{PAYLOAD, indent, shorten},
     },
-    shape::{Event, Moment},
 };
+
+/// What `debug` prints.
+#[derive(Debug, Serialize)]
+struct Moment<'a> {
+    execution: &'a ExecutionId,
+    /// How many events are folded in.
+    at: u64,
+    /// How many there are.
+    events: u64,
+    state: &'a State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<Event<'a>>,
+    changes: Vec<String>,
+}
 
 impl Verbs<'_> {
     pub(super) async fn debug(&mut self, args: Debug) -> Result<Exit, CliError> {
@@ -26,7 +45,7 @@ impl Verbs<'_> {
             return Err(CliError::refused(format!("{id} has {events} events, `--at {at}` is beyond them"))
                 .help(format!("`--at {events}` is the newest state, `--at 0` the one before all events")));
         }
-        let folded = fold(self.app, &id, Some(at)).await?;
+        let folded = Folded::of(self.app, &id, Some(at)).await?;
         if let Some(trouble) = &folded.trouble {
             self.console.say(&format!("the log is readable up to event {}: {trouble}", folded.state.next));
         }

@@ -1,7 +1,11 @@
 //! `fork`, `diff`, `branches`, `promote`: another way for an execution to go on, what comes of it, and which one counts.
 //! Not simulations: what would answer them is code, and so is theirs.
 
-use loom_runtime::{App, ChildPolicy, Diff, ExecutionId, diff, kernel::Envelope};
+use loom_runtime::{
+    App, ChildPolicy, Diff, ExecutionId, diff,
+    kernel::Envelope,
+    view::{Branch, Branches},
+};
 
 use super::Verbs;
 use crate::{
@@ -10,7 +14,6 @@ use crate::{
     exit::Exit,
     input,
     render::instant::instant,
-    shape::{Branch, Branches},
 };
 
 /// How many events are read at a time.

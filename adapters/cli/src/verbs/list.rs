@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loom_runtime::{
     App, ExecutionId, Status,
-    ports::{ExecutionRow, GateRow, ListFilter},
+    ports::{ExecutionRow, ListFilter},
+    view::{Execution, Executions, Gate, Gates, unanswered, waited_code},
 };
 
 use super::{Verbs, unknown};
@@ -13,7 +14,6 @@ use crate::{
     args::List,
     error::CliError,
     exit::Exit,
-    look::{is_asked, pending},
     render::{
         execution::missing_flow,
         instant::{distance, instant, with_distance},
@@ -22,7 +22,6 @@ use crate::{
         table::Table,
         text::{PAYLOAD, shorten},
     },
-    shape::{Execution, Executions, Gate, Gates},
 };
 
 impl Verbs<'_> {
@@ -137,34 +136,10 @@ impl Verbs<'_> {
 /// The code that parked executions wait for. What cannot be read is only listed: `show` tells why.
 async fn wanted(app: &App, rows: &[ExecutionRow]) -> BTreeMap<ExecutionId, String> {
     let mut wanted = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.status == Status::Parked) {
-        if let Ok(Some(report)) = app.parked(row).await
-            && let Some(code) = report.wants
-        {
+    for row in rows {
+        if let Some(code) = waited_code(app, row).await {
             wanted.insert(row.id.clone(), code);
         }
     }
     wanted
-}
-
-/// The gates that still can be answered, until there is one more than the limit.
-async fn unanswered(app: &App, gates: Vec<GateRow>, limit: usize) -> Result<Vec<GateRow>, CliError> {
-    let mut asked: Vec<GateRow> = Vec::new();
-    let mut told = None;
-    for gate in gates {
-        if limit > 0 && asked.len() > limit {
-            break;
-        }
-        let known = told.take().filter(|(id, _)| *id == gate.execution);
-        let said = match known {
-            Some((_, said)) => said,
-            None => pending(app, &gate.execution).await?,
-        };
-        let is_asked = is_asked(&gate, &said);
-        told = Some((gate.execution.clone(), said));
-        if is_asked {
-            asked.push(gate);
-        }
-    }
-    Ok(asked)
 }

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use loom_runtime::view::Event;
+
 use super::Verbs;
-use crate::{args::Logs, error::CliError, exit::Exit, render::event::Lines, shape::Event};
+use crate::{args::Logs, error::CliError, exit::Exit, render::event::Lines};
 
 const PAGE: usize = 256;
 const FIRST_WAIT: Duration = Duration::from_millis(20);

@@ -1,7 +1,7 @@
 //! `resume`: answers a gate, and runs its execution on until it rests.
 //! Not for timers and retries: those need a worker, and nobody's word.
 
-use loom_runtime::{AnswerError, ExecutionId, GateAddress, MessageDescriptor};
+use loom_runtime::{AnswerError, ExecutionId, GateAddress, MessageDescriptor, view::pending};
 
 use super::Verbs;
 use crate::{
@@ -9,7 +9,6 @@ use crate::{
     error::CliError,
     exit::Exit,
     input,
-    look::{is_asked, pending},
     render::{
         schema::hint,
         shell::{answer, tell},
@@ -68,7 +67,7 @@ impl Verbs<'_> {
             Some(id) => pending(self.app, id).await.unwrap_or_default(),
             None => Vec::new(),
         };
-        let open: Vec<_> = gates.iter().filter(|gate| is_asked(gate, &said)).collect();
+        let open: Vec<_> = gates.iter().filter(|gate| gate.is_asked(&said)).collect();
         for gate in &open {
             let schema = serde_json::from_str(&gate.schema).unwrap_or_default();
             let address = format!("{}/{}", gate.execution, gate.frame);

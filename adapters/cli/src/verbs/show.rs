@@ -1,47 +1,37 @@
 //! `show`: everything that there is to know about one execution, but its events.
 //! Not the events themselves: those are `logs` and `debug`.
 
-use loom_runtime::ports::GateState;
+use loom_runtime::{
+    ports::GateState,
+    view::{Execution, Look, Pending, Wait, Whole},
+};
 
 use super::Verbs;
 use crate::{
     args::Show,
     error::CliError,
     exit::Exit,
-    look::{Look, answered_by, look},
     render::{
         execution::{head, parked},
-        frame::{frames, in_order},
+        frame::frames,
         instant::{instant, with_distance},
         shell::command,
         table::Table,
         text::indent,
         wait,
     },
-    shape::{Execution, Gate, NamedFrame, Pending, Standing, Whole},
-    waits::Wait,
 };
 
 impl Verbs<'_> {
     pub(super) async fn show(&mut self, args: Show) -> Result<Exit, CliError> {
         let id = self.execution(&args.execution)?;
         let row = self.app.row(&id).await?;
-        let Look { folded, gates, waits, pending } = look(self.app, &id).await?;
+        let seen = Look::at(self.app, &id).await?;
+        let Look { folded, gates, waits, pending } = &seen;
         let state = &folded.state;
         if self.json {
-            let (outcome, parked) = (state.outcome.as_ref(), state.parked.as_ref());
-            let frames = in_order(state);
             let execution = Execution::of(&row, self.app.registry());
-            let gates = gates.iter().map(|gate| Gate::of(gate, &pending)).collect();
-            let whole = Whole {
-                standing: Standing { execution, waits, pending, outcome, parked },
-                run: state.run,
-                input: &state.input,
-                frames: frames.iter().map(|(id, of)| NamedFrame { frame: id.as_str(), of }).collect(),
-                gates,
-                unreadable: folded.trouble.as_deref(),
-            };
-            self.print_json(&whole)?;
+            self.print_json(&Whole::of(execution, &seen))?;
             return Ok(Exit::Done);
         }
         let reader = self.reader();
@@ -61,15 +51,15 @@ impl Verbs<'_> {
             let helped = in_doubt || pending.iter().any(Pending::helps);
             section("PARKED", format!("{}{}", parked(report), if helped { "" } else { &retry }));
         }
-        section("WAITS FOR", wait::waits(&waits, id.as_str(), program, now));
-        section("NOT TAKEN IN YET", wait::pending(&pending, program));
+        section("WAITS FOR", wait::waits(waits, id.as_str(), program, now));
+        section("NOT TAKEN IN YET", wait::pending(pending, program));
         let columns = self.console.width.map(|columns| columns.saturating_sub(2));
         let frames = frames(state);
         section("FRAMES", if frames.is_empty() { String::new() } else { frames.render(columns) });
         let mut table = Table::new(&["GATE", "STATE", "OPENED", "EXPIRES", "ANSWER", "BY"]);
-        for gate in &gates {
+        for gate in gates {
             let known = state.frames.get(&gate.frame);
-            let early = answered_by(gate, &pending).filter(|_| gate.state == GateState::Open);
+            let early = gate.answered_by(pending).filter(|_| gate.state == GateState::Open);
             // Only what is open still runs out.
             let until = |at| if gate.state == GateState::Open { with_distance(at, now) } else { instant(at) };
             let answer = known.filter(|_| gate.state == GateState::Answered).and_then(|f| f.outcome.as_ref());

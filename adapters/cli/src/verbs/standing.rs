@@ -1,19 +1,21 @@
 //! The end of every verb that runs an execution: run it until it rests, then say where it stands.
 //! Not the beginning: what was asked for is in the log or in the inbox by now.
 
-use loom_runtime::{ExecutionId, Status, ports::ExecutionRow};
+use loom_runtime::{
+    ExecutionId, Status,
+    ports::ExecutionRow,
+    view::{Execution, Look, Standing},
+};
 
 use super::{GRACE, Verbs, close};
 use crate::{
     error::CliError,
     exit::Exit,
-    look::look,
     render::{
         execution::{missing_flow, standing},
         instant::span,
     },
     rest::{Rest, rest},
-    shape::{Execution, Standing},
 };
 
 impl Verbs<'_> {
@@ -84,13 +86,11 @@ impl Verbs<'_> {
             self.console.line(text);
             return Ok(());
         }
-        let seen = look(self.app, &row.id).await?;
+        let seen = Look::at(self.app, &row.id).await?;
         let state = &seen.folded.state;
         if self.json {
-            let (outcome, parked) = (state.outcome.as_ref(), state.parked.as_ref());
             let execution = Execution::of(row, self.app.registry());
-            let (waits, pending) = (seen.waits, seen.pending);
-            return self.print_json(&Standing { execution, waits, pending, outcome, parked });
+            return self.print_json(&Standing::of(execution, &seen));
         }
         let text = standing(row, state, &seen.waits, &seen.pending, self.reader());
         self.console.print(&text);

@@ -83,8 +83,8 @@ async fn a_message_that_is_not_taken_in() {
     let said = shell.run("send acc-1 deposit 5 --by ann --detach").await.ends(Exit::Done);
     assert_eq!(said.out, "deposit sent to acc-1 by ann\n");
     shell.run("send acc-1 sure --detach").await.ends(Exit::Done);
-    let said = shell.run("show acc-1").await.says("message on deposit: sent by ann, not taken yet\n");
-    let said = said.says("message on sure: sent by ada, not taken yet\n").says("message close#0, on close");
+    let said = shell.run("show acc-1").await.says("message on deposit: from ann, not taken in yet\n");
+    let said = said.says("message on sure: from ada, not taken in yet\n").says("message close#0, on close");
     assert!(!said.out.contains("message deposit#0"), "it waits for it no more:\n{}", said.out);
     let pending = shell.run("show acc-1 --json").await.json()["pending"].clone();
     assert_eq!((&pending[0]["type"], &pending[0]["topic"]), (&"message".into(), &"deposit".into()));

@@ -298,6 +298,10 @@ pub struct Machine {
     fault: Option<ParkReport>,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one a machine, and a replay makes a segment for each outcome"
+)]
 enum Phase {
     /// Events of the log come in; one segment is held back until the next outcome completes it.
     Replaying(Option<replay::Segment>),

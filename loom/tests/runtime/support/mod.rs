@@ -15,6 +15,7 @@ use loom::{
     ports::Store,
     sqlite::Sqlite,
 };
+use postgres::{Postgres, cluster::Cluster};
 
 use apart::Apart;
 pub(crate) use crash::around_every_append;
@@ -52,6 +53,7 @@ enum Data {
     Sqlite(Arc<tempfile::TempDir>),
     /// For programs on a clock that the test holds.
     SqliteApart(Arc<tempfile::TempDir>),
+    Postgres(&'static Cluster, String),
 }
 
 impl Rig {
@@ -69,12 +71,21 @@ impl Rig {
         Self { data: Data::SqliteApart(dir), world: World::default() }
     }
 
+    /// None where Postgres is not installed, which has then been said.
+    pub(crate) fn postgres() -> Option<Self> {
+        let cluster = Cluster::shared()?;
+        Some(Self { data: Data::Postgres(cluster, cluster.fresh()), world: World::default() })
+    }
+
     /// Another, empty database of the same kind, in another world.
     pub(crate) fn another(&self) -> Self {
-        match self.data {
+        match &self.data {
             Data::Memory(_) => Self::memory(),
             Data::Sqlite(_) => Self::sqlite(),
             Data::SqliteApart(_) => Self::sqlite_apart(),
+            Data::Postgres(cluster, _) => {
+                Self { data: Data::Postgres(cluster, cluster.fresh()), world: World::default() }
+            }
         }
     }
 
@@ -83,11 +94,12 @@ impl Rig {
         Self { world: World::default(), ..self.clone() }
     }
 
-    /// The file, when it is one.
-    pub(crate) fn file(&self) -> Option<std::path::PathBuf> {
+    /// The kind of store, in a word: what the cases of one process tell each other apart by.
+    pub(crate) fn name(&self) -> &'static str {
         match &self.data {
-            Data::Memory(_) => None,
-            Data::Sqlite(dir) | Data::SqliteApart(dir) => Some(dir.path().join("loom.db")),
+            Data::Memory(_) => "memory",
+            Data::Sqlite(_) | Data::SqliteApart(_) => "sqlite",
+            Data::Postgres(..) => "postgres",
         }
     }
 
@@ -96,6 +108,9 @@ impl Rig {
         let inner: Arc<dyn Store> = match &self.data {
             Data::Memory(memory) => Arc::new(memory.clone()),
             Data::Sqlite(dir) => Arc::new(Sqlite::open(dir.path().join("loom.db")).await.unwrap()),
+            Data::Postgres(cluster, schema) => {
+                Arc::new(Postgres::options().schema(schema).connect(cluster.url()).await.unwrap())
+            }
             Data::SqliteApart(dir) => {
                 let file = dir.path().join("loom.db");
                 Arc::new(Apart::open(async { Sqlite::open(file).await.unwrap() }).await)
@@ -180,7 +195,7 @@ macro_rules! registry {
 }
 pub(crate) use registry;
 
-/// A case that holds on every store: `memory` and `sqlite` are its two tests.
+/// A case that holds on every store: `memory`, `sqlite` and `postgres` are its tests.
 macro_rules! on_both {
     ($($(#[doc = $doc:literal])* async fn $name:ident($rig:ident: Rig) $body:block)+) => {
         $(
@@ -198,6 +213,13 @@ macro_rules! on_both {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {
                     $crate::support::patiently(case(Rig::sqlite())).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    if let Some(rig) = Rig::postgres() {
+                        $crate::support::patiently(case(rig)).await;
+                    }
                 }
             }
         )+

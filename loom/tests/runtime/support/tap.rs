@@ -76,6 +76,8 @@ struct Inner {
     /// How many events were read.
     events_read: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
+    /// How long a read of an inbox takes.
+    slow_inbox: Mutex<Duration>,
 }
 
 impl Default for Tap {
@@ -96,6 +98,7 @@ impl Default for Tap {
             turned_away: AtomicUsize::new(0),
             events_read: AtomicUsize::new(0),
             damage: Mutex::new(None),
+            slow_inbox: Mutex::new(Duration::ZERO),
         }))
     }
 }
@@ -162,6 +165,11 @@ impl Tap {
     /// Waits until it is frozen.
     pub(crate) async fn stopped(&self) {
         self.0.frozen.subscribe().wait_for(|frozen| *frozen).await.unwrap();
+    }
+
+    /// Reads of inboxes take so long from now on.
+    pub(crate) fn slow_inbox(&self, read: Duration) {
+        *self.0.slow_inbox.lock().unwrap() = read;
     }
 
     /// Shows this event of this log with a payload that is none.
@@ -368,6 +376,10 @@ impl LeaseStore for Tapped {
         self.tap.pass().await?;
         self.inner.inbox_waiting(worker).await
     }
+
+    async fn news(&self) {
+        self.inner.news().await;
+    }
 }
 
 #[async_trait]
@@ -380,6 +392,8 @@ impl Inbox for Tapped {
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
         self.tap.pass().await?;
+        let read = *self.tap.0.slow_inbox.lock().unwrap();
+        tokio::time::sleep(read).await;
         self.inner.pending(execution, after).await
     }
 

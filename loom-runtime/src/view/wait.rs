@@ -1,48 +1,57 @@
 //! What an execution waits for, found in its state and in the index of gates.
-//! Not how that is told: `render::wait` does it for people, the serialised form is for programs.
+//! Not how people are told: the command line has words for it.
 
-use loom_runtime::{
-    FlowDescriptor, FrameId, Registry, Timestamp,
-    kernel::{FrameKind, FrameStatus, State},
-    ports::GateRow,
-};
+use kernel::{FrameId, FrameKind, FrameStatus, State, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{
-    look::is_asked,
-    render::frame::in_order,
-    shape::{Pending, instant},
-};
+use super::{Pending, folded::in_order, instant};
+use crate::{FlowDescriptor, Registry, ports::GateRow};
 
 /// One thing that an execution waits for.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Wait {
+pub enum Wait {
     /// An answer.
     Gate {
+        /// The frame.
         frame: String,
+        /// `execution/frame`.
         address: String,
         #[serde(skip_serializing_if = "Option::is_none", serialize_with = "instant::maybe")]
+        #[schemars(with = "Option<String>")]
+        /// When it is too late.
         expires_at: Option<Timestamp>,
+        /// Of an answer.
         schema: serde_json::Value,
     },
     /// An instant.
     Timer {
+        /// The frame.
         frame: String,
         #[serde(serialize_with = "instant::exactly")]
+        #[schemars(with = "String")]
+        /// When.
         due: Timestamp,
     },
     /// The next attempt of a step.
     Retry {
+        /// The frame.
         frame: String,
+        /// Which attempt.
         attempt: u32,
         #[serde(serialize_with = "instant::exactly")]
+        #[schemars(with = "String")]
+        /// When.
         due: Timestamp,
     },
     /// Somebody who knows how a step ended.
     Verdict {
+        /// The frame.
         frame: String,
+        /// Which attempt.
         attempt: u32,
+        /// What is known of it.
         reason: String,
         /// Of a result, if this program has the step.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +59,9 @@ pub(crate) enum Wait {
     },
     /// A message.
     Message {
+        /// The frame.
         frame: String,
+        /// On which topic.
         topic: String,
         /// Of a message, if this program has the flow.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,18 +71,28 @@ pub(crate) enum Wait {
         reply: Option<serde_json::Value>,
     },
     /// The end of another execution.
-    Child { frame: String, child: String },
+    Child {
+        /// The frame.
+        frame: String,
+        /// The other execution.
+        child: String,
+    },
     /// A step that was started.
-    Step { frame: String, attempt: u32 },
+    Step {
+        /// The frame.
+        frame: String,
+        /// Which attempt.
+        attempt: u32,
+    },
 }
 
 /// What it waits for, in the order of asking, and nobody has said yet; nothing when it has ended.
-pub(crate) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pending: &[Pending]) -> Vec<Wait> {
+pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pending: &[Pending]) -> Vec<Wait> {
     if state.status.is_terminal() {
         return Vec::new();
     }
     let mut waits = Vec::new();
-    for gate in gates.iter().filter(|gate| is_asked(gate, pending)) {
+    for gate in gates.iter().filter(|gate| gate.is_asked(pending)) {
         waits.push(Wait::Gate {
             frame: gate.frame.to_string(),
             address: format!("{}/{}", gate.execution, gate.frame),

@@ -1,0 +1,145 @@
+//! Leases: claims, renewals, releases, each in a transaction of its own.
+//! Not the decision who is alive: workers bring their own clocks and deadlines.
+
+use loom_runtime::{
+    kernel::{ExecutionId, Status, Timestamp},
+    ports::{ClaimRequest, Claimed, ExecutionRow, Lease, StoreError, TakeUp, WorkerId},
+};
+use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
+
+use crate::{
+    create::due_of_lease,
+    head::AT_ONCE,
+    row::{self, integer},
+};
+
+/// What is due, oldest first; rows that another transaction holds are left for the next time.
+const DUE: &str = row::execution!(
+    " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+     AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) \
+     AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
+        OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
+        WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
+        WHERE i.execution = e.key AND NOT i.consumed AND i.id > e.seen) END <= $6) \
+     ORDER BY CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END, e.id \
+     LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED"
+);
+
+/// The same of one execution. Somebody asks for just this one: a transaction that holds it is waited for.
+const DUE_ONE: &str = row::execution!(
+    " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+     AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) AND e.id = $5 LIMIT $4 FOR NO KEY UPDATE"
+);
+
+const LEASE: &str = "UPDATE executions SET status = 'running', worker = $2, lease_until = $3, due_at = $4, \
+     wake_at = NULL, updated_at = $5, fence = fence + 1, \
+     takeovers = takeovers + CASE WHEN worker IS NULL THEN 0 ELSE 1 END WHERE key = ANY($1)";
+
+/// Whether a claim would find anything, as far as one look can tell: workers ask all the time and mostly in vain.
+const ANYTHING_DUE: &str = "SELECT 1 FROM executions AS e WHERE e.due_at <= $1 LIMIT 1";
+
+const RENEW: &str = "WITH held AS (SELECT key FROM executions WHERE worker = $1 ORDER BY id FOR NO KEY UPDATE) \
+     UPDATE executions AS e SET lease_until = greatest(e.lease_until, $2), due_at = greatest(e.due_at, $3) \
+     FROM held WHERE e.key = held.key RETURNING e.id, e.fence";
+
+const RELEASE: &str = "UPDATE executions SET worker = NULL, lease_until = NULL, due_at = $3 \
+     WHERE id = $1 AND fence = $2 AND worker IS NOT NULL";
+
+/// Takes what is due. Not to be repeated when it fails: nobody knows then whether it took something.
+pub(crate) async fn claim(
+    connection: &mut PgConnection,
+    request: &ClaimRequest,
+) -> sqlx::Result<Vec<Claimed>> {
+    if request.execution.is_none() {
+        let anything = sqlx::query(ANYTHING_DUE).bind(request.now.as_micros());
+        if anything.fetch_optional(&mut *connection).await?.is_none() {
+            return Ok(Vec::new());
+        }
+    }
+    let mut transaction = connection.begin().await?;
+    let (mut claimed, mut keys, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
+    while claimed.len() < request.limit {
+        let passed: Vec<i64> = keys.iter().chain(&unreadable).copied().collect();
+        let missing = integer((request.limit - claimed.len()) as u64);
+        let due = sqlx::query(if request.execution.is_some() { DUE_ONE } else { DUE });
+        let mut due = due.bind(request.now.as_micros()).bind(&request.flows).bind(passed).bind(missing);
+        due = match (&request.execution, request.program) {
+            (Some(execution), _) => due.bind(execution.as_str()),
+            // No program is unfit when there is none to look for.
+            (None, program) => {
+                let (program, since) = program.unzip();
+                due.bind(program.map(|program| program.bytes().to_vec()))
+                    .bind(since.map(Timestamp::as_micros))
+            }
+        };
+        let before = unreadable.len();
+        for row in due.fetch_all(&mut *transaction).await? {
+            let (key, fence): (i64, i64) = (row.try_get(0)?, row.try_get(11)?);
+            match row::read(&row) {
+                Ok(found) => {
+                    keys.push(key);
+                    claimed.push(lease(found, fence.unsigned_abs() + 1, request));
+                }
+                Err(error) => {
+                    tracing::error!(%error, "passed over by a claim");
+                    unreadable.push(key);
+                }
+            }
+        }
+        // Ask again only to replace what could not be read: it must not keep others from being claimed.
+        if unreadable.len() == before {
+            break;
+        }
+    }
+    if !keys.is_empty() {
+        let until = request.until.as_micros();
+        let lease = sqlx::query(LEASE).bind(keys).bind(&request.worker).bind(until);
+        let lease = lease.bind(due_of_lease(Some(until))).bind(request.now.as_micros());
+        lease.execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(claimed)
+}
+
+/// The row as the claim leaves it.
+fn lease(mut row: ExecutionRow, fence: u64, request: &ClaimRequest) -> Claimed {
+    let take_up = match (row.status, &row.lease) {
+        (Status::Suspended, _) => TakeUp::Woken,
+        (Status::Parked, _) => TakeUp::Retried,
+        (_, Some(_)) => TakeUp::TakenOver,
+        (_, None) => TakeUp::Unowned,
+    };
+    row.takeovers += u32::from(row.lease.is_some());
+    row.status = Status::Running;
+    (row.wake_at, row.updated_at) = (None, request.now);
+    row.lease = Some(Lease { worker: request.worker.clone(), fence, until: request.until });
+    Claimed { row, fence, take_up }
+}
+
+/// Extends what a worker holds.
+pub(crate) async fn renew(
+    connection: &mut PgConnection,
+    worker: &WorkerId,
+    until: Timestamp,
+) -> sqlx::Result<Vec<(ExecutionId, u64)>> {
+    let until = until.as_micros();
+    let renew = sqlx::query(RENEW).bind(worker).bind(until).bind(due_of_lease(Some(until)));
+    let held = |row: &PgRow| {
+        let id = row::id(row, 0)?;
+        let fence = row::Reader::new(row, id.as_str()).count(1)?;
+        Ok::<_, StoreError>((id, fence))
+    };
+    let mut held = row::readable(renew.fetch_all(connection).await?.iter().map(held));
+    held.sort_unstable();
+    Ok(held)
+}
+
+/// Hands an execution back; a stale fence matches nothing.
+pub(crate) async fn release(
+    connection: &mut PgConnection,
+    execution: &ExecutionId,
+    fence: u64,
+) -> sqlx::Result<()> {
+    let release = sqlx::query(RELEASE).bind(execution.as_str()).bind(integer(fence)).bind(AT_ONCE);
+    release.execute(connection).await.map(drop)
+}

@@ -1,0 +1,176 @@
+//! What can go wrong with a server, told so that its owner can mend it, and what is worth another try.
+//! Not the refusals of an append: those are verdicts, decided from what a transaction reads.
+
+use std::{io, time::Duration};
+
+use loom_runtime::ports::StoreError;
+
+use crate::schema;
+
+/// Why a database cannot be used as a store. `server` is host, port and database, never a password.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The URL is none.
+    #[error("not a Postgres URL ({reason}); give one like `postgres://user:password@host:5432/database`")]
+    BadUrl {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The name of the schema is none that this store takes.
+    #[error(
+        "`{schema}` cannot name the schema: give 1 to 63 lower-case letters, digits and `_`, not a digit first"
+    )]
+    BadSchema {
+        /// The name.
+        schema: String,
+    },
+    /// Nobody answers.
+    #[error("{server} has not answered for {waited:?} ({reason}); start the server, or correct the URL")]
+    Unreachable {
+        /// Where.
+        server: String,
+        /// How long this process has waited.
+        waited: Duration,
+        /// What the connection said.
+        reason: String,
+    },
+    /// The server does not let this role in, or has no such database.
+    #[error("{server} refuses the connection: {reason}; correct user, password or database in the URL")]
+    Refused {
+        /// Where.
+        server: String,
+        /// What the server says.
+        reason: String,
+    },
+    /// The role may not do what a store does.
+    #[error(
+        "{server}: {reason}; let the role own schema `{schema}`: `CREATE SCHEMA {schema} AUTHORIZATION <role>`"
+    )]
+    NotAllowed {
+        /// Where.
+        server: String,
+        /// The schema of the store.
+        schema: String,
+        /// What the server says.
+        reason: String,
+    },
+    /// The server is a standby, or set to read only.
+    #[error("{server} takes no writes; connect to the primary")]
+    ReadOnly {
+        /// Where.
+        server: String,
+    },
+    /// A newer build has made the tables.
+    #[error("schema `{schema}` of {server} has version {found}, this build knows {known} and older ones; use the build that wrote it, or a newer one", known = schema::VERSION)]
+    NewerSchema {
+        /// Where.
+        server: String,
+        /// The schema of the store.
+        schema: String,
+        /// The version found.
+        found: i64,
+    },
+    /// A lock that a migration needs is held.
+    #[error(
+        "schema `{schema}` of {server} cannot be migrated now: another session holds one of its tables; end its transaction (`pg_stat_activity` shows it), then start again"
+    )]
+    Locked {
+        /// Where.
+        server: String,
+        /// The schema of the store.
+        schema: String,
+    },
+    /// Anything else.
+    #[error("cannot use {server}: {reason}")]
+    Other {
+        /// Where.
+        server: String,
+        /// What the server says.
+        reason: String,
+    },
+}
+
+/// SQLSTATE, when the server itself reports.
+fn code_of(error: &sqlx::Error) -> Option<String> {
+    Some(error.as_database_error()?.code()?.into_owned())
+}
+
+/// Whether another try, on another connection, may well succeed.
+pub(crate) fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
+        // What a connection says that was cut in the middle of an answer.
+        sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed => true,
+        _ => code_of(error).is_some_and(|code| {
+            code.starts_with("08")          // connection failures
+                || code.starts_with("57P")  // shut down, crashed, starting, terminated
+                || code == "53300"          // too many connections
+                || code == "25006"          // a standby: the primary has moved
+                || code == "40001"
+                || code == "40P01" // serialisation, deadlock
+        }),
+    }
+}
+
+/// Whether the question or stored data is at fault, of one execution perhaps, or a lock of somebody else's on it:
+/// then its neighbours in a group must not suffer.
+pub(crate) fn is_of_one(error: &sqlx::Error) -> bool {
+    is_of_data(error) || code_of(error).as_deref() == Some(LOCK_TIMEOUT)
+}
+
+const LOCK_TIMEOUT: &str = "55P03";
+
+/// Whether the stored data, or what is to be stored, is at fault.
+pub(crate) fn is_of_data(error: &sqlx::Error) -> bool {
+    let of_data = |code: String| ["21", "22", "23", "54"].iter().any(|class| code.starts_with(class));
+    matches!(error, sqlx::Error::ColumnDecode { .. }) || code_of(error).is_some_and(of_data)
+}
+
+/// The error of a store that cannot answer, with what to do about it where that is known.
+pub(crate) fn unavailable(error: &sqlx::Error) -> StoreError {
+    StoreError::Unavailable(match (error, code_of(error).as_deref()) {
+        (sqlx::Error::PoolClosed, _) => return closed(),
+        (_, Some("53100")) => {
+            "the server's disk is full; free some space, the store goes on by itself".into()
+        }
+        (_, Some("53300")) => {
+            "the server has no connection left; raise its max_connections, or run fewer workers".into()
+        }
+        (_, Some("25006")) => "the server takes no writes: it is a standby, or set to read only".into(),
+        (_, Some(LOCK_TIMEOUT)) => {
+            "another session has held a lock for too long; `pg_stat_activity` shows it".into()
+        }
+        (_, Some("42P01")) => "the tables are gone: somebody has dropped them, or the schema".into(),
+        _ => error.to_string(),
+    })
+}
+
+/// The error of a store that was closed.
+pub(crate) fn closed() -> StoreError {
+    StoreError::Unavailable("the store was closed".into())
+}
+
+/// The error of an answer that does not come.
+pub(crate) fn silent(waited: Duration) -> sqlx::Error {
+    let text = format!("the server has not answered for {waited:?}");
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))
+}
+
+pub(crate) fn connect_error(
+    server: String,
+    schema: &str,
+    waited: Duration,
+    error: &sqlx::Error,
+) -> ConnectError {
+    let reason = error.to_string();
+    let schema = schema.to_owned();
+    match code_of(error).as_deref() {
+        Some("25006") => ConnectError::ReadOnly { server },
+        Some("42501") => ConnectError::NotAllowed { server, schema, reason },
+        Some(LOCK_TIMEOUT) => ConnectError::Locked { server, schema },
+        Some(code) if code.starts_with("28") || code == "3D000" => ConnectError::Refused { server, reason },
+        _ if is_passing(error) => ConnectError::Unreachable { server, waited, reason },
+        _ => ConnectError::Other { server, reason },
+    }
+}

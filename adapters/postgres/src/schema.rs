@@ -1,0 +1,191 @@
+//! The tables, as numbered migrations that a live database can stand.
+//! Not the queries: each lives beside the code that binds it.
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+/// The version that this build writes: that of the last migration.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// In order, from version 1. One that was released is never edited. Workers of the build before go on while one
+/// runs, so a migration only adds: tables, columns that may be null or have a constant default, indexes of new or
+/// small tables. What takes longer is done in the background by a later build.
+const MIGRATIONS: [&str; 1] = [TABLES];
+
+/// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
+/// execution, NULL when it waits for somebody; one index over it answers every claim.
+///
+/// Whatever comes from outside is BYTEA, byte for byte as given (TEXT takes no NUL, JSONB neither order nor
+/// spelling; measured, bytes are written about as fast, read three times as fast and take a tenth less room: `payloads` of
+/// the benches), and where it has to be unique its digest is: an index entry holds 2.7 kB at most. Names are
+/// compared by their bytes.
+///
+/// `executions` keeps no log data, and what appends change comes after what they do not: so the row stays narrow,
+/// and the record of its change in the server's own log is short. Only `due_at`, `worker` and `status` are indexed
+/// of what changes, and an ordinary append changes none of them: then the new version of the row stays on its page, which has room.
+/// A row with the status `awaited` is none yet: it holds the place of an id that items have come for early.
+///
+/// `inbox` is the newest item that was ever posted, `seen` the newest that the last owner had read when it closed.
+/// `unfit` holds the programs whose claims pass over an execution, until its next run.
+///
+/// `events` is partitioned by execution: vacuum, and whoever archives, takes a part at a time. There are no
+/// foreign keys: who inserts holds the lock of the execution's row, and rows of `executions` stay.
+const TABLES: &str = r#"
+CREATE TABLE executions (
+    key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    flow text COLLATE "C" NOT NULL,
+    input bytea NOT NULL,
+    created_at bigint NOT NULL,
+    first_batch bytea NOT NULL,
+    first_content bytea NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    worker text COLLATE "C",
+    lease_until bigint,
+    fence bigint NOT NULL,
+    wake_at bigint,
+    due_at bigint,
+    base bigint NOT NULL,
+    inbox bigint NOT NULL DEFAULT 0,
+    seen bigint NOT NULL DEFAULT 0,
+    takeovers int NOT NULL,
+    next bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    batch bytea NOT NULL,
+    content bytea NOT NULL
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+CREATE INDEX executions_due ON executions (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX executions_worker ON executions (worker) WHERE worker IS NOT NULL;
+CREATE INDEX executions_parked ON executions (id) WHERE status = 'parked';
+CREATE INDEX executions_awaited ON executions (id) WHERE status = 'awaited';
+
+CREATE TABLE events (
+    execution bigint NOT NULL,
+    sequence bigint NOT NULL,
+    at bigint NOT NULL,
+    schema int NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    payload bytea NOT NULL,
+    meta bytea NOT NULL,
+    PRIMARY KEY (execution, sequence)
+) PARTITION BY HASH (execution);
+CREATE TABLE events_0 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 0);
+CREATE TABLE events_1 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 1);
+CREATE TABLE events_2 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 2);
+CREATE TABLE events_3 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 3);
+CREATE TABLE events_4 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 4);
+CREATE TABLE events_5 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 5);
+CREATE TABLE events_6 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 6);
+CREATE TABLE events_7 PARTITION OF events FOR VALUES WITH (MODULUS 8, REMAINDER 7);
+
+CREATE SEQUENCE inbox_ids;
+CREATE TABLE inbox (
+    id bigint PRIMARY KEY,
+    execution bigint NOT NULL,
+    at bigint NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    item_key bytea,
+    payload bytea NOT NULL,
+    content bytea NOT NULL,
+    consumed boolean NOT NULL DEFAULT false
+);
+CREATE UNIQUE INDEX inbox_keys ON inbox (execution, sha256(item_key)) WHERE item_key IS NOT NULL;
+CREATE INDEX inbox_pending ON inbox (execution, id) WHERE NOT consumed;
+
+CREATE TABLE gates (
+    key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    execution bigint NOT NULL,
+    run bigint NOT NULL,
+    opened_at bigint NOT NULL,
+    expires_at bigint,
+    state text COLLATE "C" NOT NULL,
+    frame bytea NOT NULL,
+    gate text COLLATE "C" NOT NULL,
+    schema bytea NOT NULL
+);
+CREATE UNIQUE INDEX gates_frames ON gates (execution, run, sha256(frame));
+CREATE INDEX gates_open ON gates (execution) WHERE state = 'open';
+
+CREATE TABLE branches (
+    name bytea NOT NULL,
+    execution bigint NOT NULL,
+    version bigint NOT NULL,
+    set_at bigint NOT NULL,
+    set_by bytea NOT NULL
+);
+CREATE UNIQUE INDEX branches_names ON branches (sha256(name));
+
+CREATE TABLE snapshots (
+    execution bigint NOT NULL,
+    sequence bigint NOT NULL,
+    bad boolean NOT NULL,
+    subject text COLLATE "C" NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (execution, subject, sequence)
+);
+
+CREATE TABLE unfit (
+    execution bigint NOT NULL,
+    program bytea NOT NULL,
+    PRIMARY KEY (execution, program)
+);
+"#;
+
+/// What a schema is like.
+pub(crate) enum Found {
+    /// Of this version now.
+    Ready,
+    /// Of a newer build.
+    Newer(i64),
+}
+
+/// Brings the schema to [`VERSION`]. One that is there already costs a look: no lock is taken, no permission
+/// needed. Else one of the processes that ask at once does it, in one transaction, and waits for no lock longer
+/// than the connection's `lock_timeout`: a migration that queues behind a long transaction would stop everybody.
+pub(crate) async fn migrate(connection: &mut PgConnection, schema: &str) -> sqlx::Result<Found> {
+    if let Some(version) = version(connection, schema).await?
+        && version >= VERSION
+    {
+        return Ok(if version == VERSION { Found::Ready } else { Found::Newer(version) });
+    }
+    let mut transaction = connection.begin().await?;
+    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('loom ' || $1, 0))")
+        .bind(schema)
+        .execute(&mut *transaction)
+        .await?;
+    let version = match version(&mut transaction, schema).await? {
+        Some(version) => version,
+        None => {
+            let there = "SELECT 1 FROM pg_namespace WHERE nspname = $1";
+            if sqlx::query(there).bind(schema).fetch_optional(&mut *transaction).await?.is_none() {
+                // Its name was checked: lower-case letters, digits and `_`.
+                let sql = format!("CREATE SCHEMA {schema}");
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
+            }
+            let table =
+                "CREATE TABLE migrations (version bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())";
+            sqlx::raw_sql(table).execute(&mut *transaction).await?;
+            0
+        }
+    };
+    if version > VERSION {
+        return Ok(Found::Newer(version));
+    }
+    let done = usize::try_from(version).unwrap_or(0);
+    for (migration, n) in MIGRATIONS.iter().zip(1_i64..).skip(done) {
+        sqlx::raw_sql(*migration).execute(&mut *transaction).await?;
+        let note = "INSERT INTO migrations (version) VALUES ($1)";
+        sqlx::query(note).bind(n).execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(Found::Ready)
+}
+
+/// The version of the schema; none when it has no tables of ours.
+async fn version(connection: &mut PgConnection, schema: &str) -> sqlx::Result<Option<i64>> {
+    let there = "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'migrations'";
+    if sqlx::query(there).bind(schema).fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(None);
+    }
+    let version = "SELECT coalesce(max(version), 0) FROM migrations";
+    sqlx::query_scalar(version).fetch_one(&mut *connection).await.map(Some)
+}

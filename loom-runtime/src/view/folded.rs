@@ -1,0 +1,64 @@
+//! The state of an execution from its log, as far as this build can read it.
+//! Not the runtime's own fold, which refuses a damaged log: people want to see the rest of it.
+
+use kernel::{Envelope, ExecutionId, Frame, FrameId, State};
+
+use crate::{App, ports::StoreError};
+
+const PAGE: usize = 512;
+
+/// A folded log.
+#[derive(Debug, Default)]
+pub struct Folded {
+    /// The state after what could be read.
+    pub state: State,
+    /// The state before the last event.
+    pub before: Option<State>,
+    /// The last event.
+    pub last: Option<Envelope>,
+    /// Why the rest of the log could not be read.
+    pub trouble: Option<String>,
+}
+
+impl Folded {
+    /// Of the first `events` events, or of all. The state before the last one comes with the former only.
+    ///
+    /// # Errors
+    /// The store fails, or there is no such execution.
+    pub async fn of(app: &App, id: &ExecutionId, events: Option<u64>) -> Result<Self, StoreError> {
+        let (mut folded, end) = (Self::default(), events.unwrap_or(u64::MAX));
+        let store = app.store();
+        while folded.state.next < end {
+            let left = usize::try_from(end - folded.state.next).unwrap_or(usize::MAX);
+            let page = store.read(id, folded.state.next, left.min(PAGE)).await?;
+            if page.is_empty() {
+                break;
+            }
+            for record in &page {
+                let envelope = match Envelope::decode(id, record) {
+                    Ok(envelope) => envelope,
+                    Err(unreadable) => {
+                        folded.trouble = Some(unreadable.to_string());
+                        return Ok(folded);
+                    }
+                };
+                if events == Some(record.sequence + 1) {
+                    folded.before = Some(folded.state.clone());
+                }
+                if let Err(unfoldable) = folded.state.apply(&envelope) {
+                    folded.trouble = Some(unfoldable.to_string());
+                    return Ok(folded);
+                }
+                folded.last = Some(envelope);
+            }
+        }
+        Ok(folded)
+    }
+}
+
+/// The frames of a state in the order in which they were opened.
+pub fn in_order(state: &State) -> Vec<(&FrameId, &Frame)> {
+    let mut frames: Vec<_> = state.frames.iter().collect();
+    frames.sort_by_key(|(_, frame)| frame.opened);
+    frames
+}
