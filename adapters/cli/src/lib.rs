@@ -39,7 +39,7 @@
 //! |---|---|
 //! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
 //! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
-//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `unreadable?` |
+//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], next: [instant]}]}` |
@@ -73,7 +73,9 @@
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
 //! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`), `message` (`topic`, `by`) or `retry`; a gate that was
-//! answered so is no `wait`, and has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
+//! answered so is no `wait`, and has `answered_by`. A received `message` is `{topic, by, sequence, at, body, frame?,
+//! expects_reply, reply?, dead_letter?}`: `sequence` is the event's, a `reply` is `{accepted: value}` or
+//! `{rejected: reason}`, `dead_letter` says why nobody takes it, or replies any more. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
 //! is waited for that agrees with the log. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
 

@@ -3,6 +3,7 @@
 
 use kernel::{Envelope, ExecutionId, Frame, FrameId, State};
 
+use super::Received;
 use crate::{App, ports::StoreError};
 
 const PAGE: usize = 512;
@@ -16,6 +17,8 @@ pub struct Folded {
     pub before: Option<State>,
     /// The last event.
     pub last: Option<Envelope>,
+    /// The messages that came to the run, in the order in which they were taken in.
+    pub received: Vec<Received>,
     /// Why the rest of the log could not be read.
     pub trouble: Option<String>,
 }
@@ -51,6 +54,7 @@ impl Folded {
                     return Ok(folded);
                 }
                 next = folded.state.next;
+                Received::note(&mut folded.received, &envelope);
                 folded.last = Some(envelope);
             }
         }
