@@ -26,7 +26,7 @@ pub use run::{Plan, run};
 
 /// What a worker process does, and for as long as its test lives; nothing in any other process.
 pub async fn work() {
-    let Some(given) = process::given() else { return };
+    let Some(given) = given() else { return };
     let app = program::open(&given.database, &given.ledger).await;
     app.work();
     std::future::pending::<()>().await;
