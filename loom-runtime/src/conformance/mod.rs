@@ -18,6 +18,7 @@ pub mod lists;
 pub mod logs;
 pub mod posts;
 pub mod races;
+pub mod removals;
 pub mod runs;
 pub mod snapshots;
 
@@ -198,6 +199,16 @@ macro_rules! store_conformance {
                 pruning_keeps_the_newest
                 snapshots_of_other_things_are_apart
             }
+            removals {
+                what_is_removed_is_gone_and_the_rest_stays
+                b37_sequences_go_on_after_a_removal
+                b37_an_id_stays_taken_after_a_removal
+                a_removal_that_comes_too_late_is_none
+                what_a_branch_points_to_is_not_removed
+                earlier_runs_take_what_was_theirs_along
+                the_last_removal_frees_what_is_left
+                of_fifty_removals_at_once_one_happens
+            }
             races {
                 b88_fifty_concurrent_creates_give_one
                 b36_fifty_executions_at_once_lose_nothing
@@ -240,6 +251,7 @@ mod tests {
             include_str!("logs.rs"),
             include_str!("posts.rs"),
             include_str!("races.rs"),
+            include_str!("removals.rs"),
             include_str!("runs.rs"),
             include_str!("snapshots.rs"),
         ];

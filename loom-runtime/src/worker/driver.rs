@@ -256,7 +256,7 @@ impl Driver {
         let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
             // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
             Box::pin(tokio::task::unconstrained(run(
-                Ctx::new(cx, limits, descriptor, engine.registry.clone(), engine.budgets.clone()),
+                Ctx::new(cx, limits, descriptor, engine.registry.clone(), engine.budgets.clone(), None),
                 input,
             )))
         });

@@ -95,7 +95,7 @@ impl Engine {
         budgets: Arc<dyn Negotiate>,
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
-        let program = code::of_program(&registry);
+        let program = code::of_program(&registry, |flow| checker.code(flow));
         Arc::new(Self {
             store,
             registry: Arc::new(registry),
