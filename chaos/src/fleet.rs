@@ -75,9 +75,7 @@ impl Fleet {
     pub(crate) fn kill(&mut self, dice: &mut Dice) {
         let worker = self.any(dice);
         let started = (self.start)();
-        std::mem::replace(&mut self.workers[worker], Worker { process: started, stopped: None })
-            .process
-            .kill();
+        self.workers[worker] = Worker { process: started, stopped: None };
         self.faults.count("kills");
         self.note();
     }
@@ -86,7 +84,7 @@ impl Fleet {
     pub(crate) fn stop(&mut self, dice: &mut Dice) {
         let (worker, time) = (self.any(dice), Duration::from_millis(300 + dice.below(4_000)));
         let worker = &mut self.workers[worker];
-        worker.process.stop();
+        worker.process.signal("STOP");
         worker.stopped = Some(Instant::now() + time);
         self.faults.count("stops");
         self.note();
@@ -100,7 +98,7 @@ impl Fleet {
         for worker in &mut self.workers {
             assert!(worker.process.is_alive(), "a worker has ended by itself");
             if worker.stopped.is_some_and(|until| until <= by) {
-                worker.process.go_on();
+                worker.process.signal("CONT");
                 worker.stopped = None;
             }
         }

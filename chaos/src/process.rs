@@ -4,7 +4,9 @@
 use std::{
     env,
     io::Read,
+    os::unix::process::ExitStatusExt,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use crate::{Database, Ledger};
@@ -39,42 +41,53 @@ pub fn given() -> Option<Given> {
 pub struct Process(Child);
 
 impl Process {
-    /// Starts one that runs `test`, with a role for it.
+    /// Starts one that runs `test` on a database, with a role; [`given`] tells it.
     pub fn start(test: &str, role: &str, database: &Database, ledger: &Ledger) -> Self {
+        let ledger = ledger.path().display().to_string();
+        Self::spawn(test, [(DATABASE, database.to_words()), (LEDGER, ledger), (ROLE, role.to_owned())])
+    }
+
+    /// Starts one that runs `test`, and finds this in its environment.
+    pub fn spawn<const N: usize>(test: &str, environment: [(&str, String); N]) -> Self {
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture", "--test-threads=1"])
-            .env(DATABASE, database.to_words())
-            .env(LEDGER, ledger.path())
-            .env(ROLE, role)
+            .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn();
         Self(child.unwrap())
     }
 
-    /// Stops it where it is.
-    pub fn stop(&self) {
-        self.signal("STOP");
+    /// The id that the system gave it.
+    pub fn id(&self) -> u32 {
+        self.0.id()
     }
 
-    /// Lets it go on.
-    pub fn go_on(&self) {
-        self.signal("CONT");
+    /// Sends a signal, by its name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
+        assert!(sent.unwrap().success());
     }
 
-    /// Kills it: nothing is tidied up.
-    pub fn kill(self) {
-        drop(self);
-    }
-
-    /// Whether it still runs, or is stopped. One that ended by itself has failed.
+    /// Whether it still runs, or is stopped.
     pub fn is_alive(&mut self) -> bool {
         self.0.try_wait().unwrap().is_none()
     }
 
-    fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status();
-        assert!(sent.unwrap().success());
+    /// Waits for its end; answers whether it was killed, and not done.
+    ///
+    /// # Panics
+    /// When it has failed.
+    pub async fn was_killed(mut self) -> bool {
+        let status = loop {
+            match self.0.try_wait().unwrap() {
+                Some(status) => break status,
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        };
+        let killed = status.signal() == Some(9);
+        assert!(killed || status.success(), "{status}");
+        killed
     }
 }
 

@@ -132,14 +132,14 @@ async fn rolls() {
     let (newer, late) = (worker("second"), sell(&new, "second").await);
     say_go(&new, &early[..20]).await;
     until(&old, &early[..1], Status::is_terminal).await;
-    leaving.kill();
+    drop(leaving);
     let newest = worker("second");
     say_go(&new, &late).await;
     say_go(&old, &early[20..]).await;
     until(&old, &early, Status::is_terminal).await;
     until(&new, &late, Status::is_terminal).await;
     // Nobody needs the old one now.
-    staying.kill();
+    drop(staying);
     let last = sell(&open(&database, &ledger, "second").await, "last").await;
     say_go(&new, &last).await;
     until(&new, &last, Status::is_terminal).await;
