@@ -3,53 +3,65 @@
 
 use std::time::Duration;
 
-use loom::{App, ExecutionId, SendError, kernel::Payload, ports::StoreError, prelude::*};
+use loom::{
+    AnswerError, App, ExecutionId, SendError, StartError, kernel::Payload, ports::StoreError, prelude::*,
+};
 
-use crate::{Dice, program::order};
+use crate::Dice;
 
 /// Orders at some instant in `within`, and stays until all has been said.
 pub(crate) async fn client(app: App, n: u64, within: Duration, seed: u64) {
     let mut dice = Dice::new(seed ^ (n << 20));
     let mut wait = move |most: u64| tokio::time::sleep(millis(dice.below(most)));
-    wait(within.as_millis() as u64).await;
     let id: ExecutionId = format!("order-{n}").parse().unwrap();
-    // By a worker, which can be hurt.
-    let started = || app.start_dynamic("order", Payload::encode(&n).unwrap()).id(id.as_str()).detached();
-    while let Err(error) = started().await {
-        assert!(is_away(&error.to_string()), "{id} does not start: {error}");
-        wait(200).await;
+    wait(within.as_millis() as u64).await;
+    begin(&app, &id, n).await;
+    note(&app, &id, 1).await;
+    wait(1_000).await;
+    answer(&app, &id, n).await;
+    wait(1_000).await;
+    note(&app, &id, 2).await;
+}
+
+/// How long a client waits until it asks again.
+async fn later() {
+    tokio::time::sleep(millis(100)).await;
+}
+
+/// By a worker, which can be hurt, and not here.
+async fn begin(app: &App, id: &ExecutionId, n: u64) {
+    let input = Payload::encode(&n).unwrap();
+    loop {
+        match app.start_dynamic("order", input.clone()).id(id.as_str()).detached().await {
+            Ok(_) => return,
+            Err(StartError::Store(StoreError::Unavailable(_))) => later().await,
+            Err(error) => panic!("{id} does not start: {error}"),
+        }
     }
-    let handle = app.handle::<order>(&id);
-    let mut noted = 0;
-    let mut tries = 0;
-    while noted < 2 {
-        let sent = handle.send("notes", &(noted + 1)).key(format!("note {noted}")).await;
-        tries += 1;
-        match sent {
-            // Its first try has arrived, and then it ended.
-            Err(SendError::Store(StoreError::Terminal { .. })) if noted == 1 && tries > 1 => noted = 2,
-            Err(SendError::Store(StoreError::Unavailable(_))) => wait(200).await,
-            Err(error) => panic!("{id} does not take a note: {error}"),
-            Ok(_) => {
-                (noted, tries) = (noted + 1, 0);
-                wait(1_000).await;
-            }
+}
+
+async fn note(app: &App, id: &ExecutionId, which: u64) {
+    let mut asked_before = false;
+    loop {
+        match app.send(id, "notes", &which).key(format!("note {which}")).await {
+            Ok(_) => return,
+            // It has ended, which it does with both notes: the earlier try has arrived.
+            Err(SendError::Store(StoreError::Terminal { .. })) if asked_before => return,
+            Err(SendError::Store(StoreError::Unavailable(_))) => later().await,
+            Err(error) => panic!("{id} does not take note {which}: {error}"),
         }
-        if noted == 1 && tries == 0 {
-            answer(&app, &id, n).await;
-        }
+        asked_before = true;
     }
 }
 
 async fn answer(app: &App, id: &ExecutionId, n: u64) {
     let gate = format!("{id}/approval").parse().unwrap();
-    while let Err(error) = app.resume(&gate, Payload::encode(&(n % 10)).unwrap(), "ada").await {
-        assert!(is_away(&error.to_string()), "{gate:?} does not take an answer: {error}");
-        tokio::time::sleep(millis(100)).await;
+    let approval = Payload::encode(&(n % 10)).unwrap();
+    loop {
+        match app.resume(&gate, approval.clone(), "ada").await {
+            Ok(()) => return,
+            Err(AnswerError::Store(StoreError::Unavailable(_))) => later().await,
+            Err(error) => panic!("{id} does not take its answer: {error}"),
+        }
     }
-}
-
-/// The store's own word, through every error that may hold it.
-pub(crate) fn is_away(told: &str) -> bool {
-    told.contains(&StoreError::Unavailable(String::new()).to_string())
 }

@@ -2,6 +2,8 @@
 //! cut after COMMIT: every execution ends, and is right.
 //! Not what one store owes under one fault: that is in `outages.rs`.
 
+#![allow(clippy::print_stderr, reason = "what was done to whom is told")]
+
 mod fixture;
 
 use std::time::Duration;
