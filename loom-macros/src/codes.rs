@@ -61,6 +61,7 @@ codes! {
     CTX_ESCAPES         = "L0222", "`ctx` is used by its own name, and only by the flow and its parts.";
     CEILING             = "L0223", "A flow reaches no effect class above its ceiling.";
     CONTINUES           = "L0224", "A flow continues as itself.";
+    NEVER_AWAITED       = "L0225", "A durable call is awaited, or kept for later.";
 
     FAILURE_NOT_ENUM    = "L0301", "A failure is an enum.";
     ENGINE_MISSING      = "L0302", "A failure has a variant for the engine.";

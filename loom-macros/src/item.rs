@@ -4,13 +4,15 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
+use syn::visit::Visit;
 use syn::{
-    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, Meta, Pat, PathArguments, ReturnType, Signature,
-    Type, Visibility,
+    Attribute, GenericArgument, Ident, Lifetime, Pat, PathArguments, ReturnType, Signature, Type,
+    TypeReference, Visibility,
 };
 
 use crate::codes::Code;
 use crate::diagnostics::Diagnostics;
+use crate::doc::Doc;
 
 /// A function with its signature parsed and its body as raw tokens.
 #[derive(Clone)]
@@ -33,12 +35,28 @@ impl Parse for FnItem {
             return Ok(Self { attrs, vis, sig, body, bodyless: Some(semi) });
         }
         let body = input.step(|cursor| match cursor.token_tree() {
-            Some((TokenTree::Group(group), rest)) if group.delimiter() == Delimiter::Brace => {
-                Ok((group, rest))
-            }
+            Some((TokenTree::Group(group), rest)) => match braces(group) {
+                Some(body) => Ok((body, rest)),
+                None => Err(cursor.error("expected the body of the function, `{ … }`")),
+            },
             _ => Err(cursor.error("expected the body of the function, `{ … }`")),
         })?;
         Ok(Self { attrs, vis, sig, body, bodyless: None })
+    }
+}
+
+/// The braces of a body; a macro that was given them as `$body:block` wraps them.
+fn braces(group: Group) -> Option<Group> {
+    match group.delimiter() {
+        Delimiter::Brace => Some(group),
+        Delimiter::None => {
+            let mut inner = group.stream().into_iter();
+            match (inner.next(), inner.next()) {
+                (Some(TokenTree::Group(body)), None) => braces(body),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
@@ -88,23 +106,10 @@ impl FnItem {
         self.attrs.iter().filter(move |attr| !elsewhere.iter().any(|name| attr.path().is_ident(name)))
     }
 
-    /// The text of the doc comments, one line a comment.
-    pub(crate) fn doc_text(&self) -> String {
-        doc_text(&self.attrs)
+    /// What the docs say.
+    pub(crate) fn doc(&self) -> Doc {
+        Doc::of(&self.attrs)
     }
-}
-
-/// The text of literal doc attributes, without the space that follows `///`.
-pub(crate) fn doc_text(attrs: &[Attribute]) -> String {
-    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
-        Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    });
-    let lines: Vec<String> = lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect();
-    lines.join("\n").trim().to_owned()
 }
 
 /// A parameter with a plain name.
@@ -177,6 +182,33 @@ pub(crate) fn may_be_result(ty: &Type) -> bool {
     ];
     last_segment(ty).is_some_and(|segment| !OTHERS.iter().any(|other| segment.ident == other))
 }
+
+/// The first reference or lifetime in a type that a value which is decoded from a log cannot have: all but `'static` of a
+/// type that may own what it holds, `Cow<'static, str>`.
+pub(crate) fn borrows(ty: &Type) -> Option<TokenStream> {
+    #[derive(Default)]
+    struct Search(Option<TokenStream>);
+
+    impl<'ast> Visit<'ast> for Search {
+        fn visit_type_reference(&mut self, found: &'ast TypeReference) {
+            self.0.get_or_insert_with(|| found.to_token_stream());
+        }
+
+        fn visit_lifetime(&mut self, found: &'ast Lifetime) {
+            if found.ident != "static" {
+                self.0.get_or_insert_with(|| found.to_token_stream());
+            }
+        }
+    }
+
+    let mut search = Search::default();
+    search.visit_type(ty);
+    search.0
+}
+
+/// What to write in place of what [`borrows`].
+pub(crate) const OWNED: &str =
+    "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
 
 /// Whether an identifier occurs anywhere in a stream, groups included.
 pub(crate) fn mentions(tokens: &TokenStream, ident: &Ident) -> bool {

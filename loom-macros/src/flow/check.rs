@@ -91,20 +91,21 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
         }
     }
     for param in &flow.inputs {
-        match &param.ty {
-            Type::Reference(_) => diagnostics.report(
+        if let Some(borrowed) = item::borrows(&param.ty) {
+            diagnostics.report(
                 codes::FLOW_INPUT,
-                &param.ty,
+                borrowed,
                 format_args!("{a_flow} owns its input: it may go on in another process"),
-                "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`",
-            ),
-            Type::ImplTrait(_) => diagnostics.report(
+                item::OWNED,
+            );
+        }
+        if let Type::ImplTrait(_) = &param.ty {
+            diagnostics.report(
                 codes::FLOW_GENERIC,
                 &param.ty,
                 format_args!("{a_flow} has no `impl Trait` parameters"),
                 "name the type",
-            ),
-            _ => {}
+            );
         }
     }
     if flow.kind != Kind::Part && flow.ctx.is_some() {
