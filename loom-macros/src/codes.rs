@@ -36,6 +36,7 @@ codes! {
     PARAMETER_PATTERN   = "L0109", "A step's parameters are plain names.";
     ATTEMPTS            = "L0110", "A step is attempted at least once.";
     NAME                = "L0111", "A name is `[a-z][a-z0-9_.-]*`.";
+    RIVALS              = "L0112", "A function is one thing: a step, a tool, a flow or an agent.";
 
     FLOW_NOT_ASYNC      = "L0201", "A flow is an `async fn`.";
     FLOW_CTX            = "L0202", "A flow's first parameter is `ctx: Ctx`.";

@@ -10,7 +10,7 @@ use syn::{
     TypeReference, Visibility,
 };
 
-use crate::codes::Code;
+use crate::codes::{self, Code};
 use crate::diagnostics::Diagnostics;
 use crate::doc::Doc;
 
@@ -24,15 +24,18 @@ pub(crate) struct FnItem {
     pub(crate) body: Group,
     /// The semicolon in place of a body.
     pub(crate) bodyless: Option<syn::Token![;]>,
+    /// Attributes that would make it something else as well: they are left out.
+    pub(crate) rivals: Vec<Attribute>,
 }
 
 impl Parse for FnItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let (attrs, vis, sig) = (input.call(Attribute::parse_outer)?, input.parse()?, input.parse()?);
+        let (rivals, attrs) = attrs.into_iter().partition(is_rival);
         if let Some(semi) = input.parse()? {
             let nothing = quote_spanned!(Span::mixed_site()=> ::core::panic!("this item did not compile"));
             let body = Group::new(Delimiter::Brace, nothing);
-            return Ok(Self { attrs, vis, sig, body, bodyless: Some(semi) });
+            return Ok(Self { attrs, vis, sig, body, bodyless: Some(semi), rivals });
         }
         let body = input.step(|cursor| match cursor.token_tree() {
             Some((TokenTree::Group(group), rest)) => match braces(group) {
@@ -41,8 +44,16 @@ impl Parse for FnItem {
             },
             _ => Err(cursor.error("expected the body of the function, `{ … }`")),
         })?;
-        Ok(Self { attrs, vis, sig, body, bodyless: None })
+        Ok(Self { attrs, vis, sig, body, bodyless: None, rivals })
     }
+}
+
+/// Whether an attribute makes a step or flow of a function.
+fn is_rival(attr: &Attribute) -> bool {
+    const KINDS: &[&str] = &["step", "tool", "flow", "agent"];
+    let segments = &attr.path().segments;
+    let is_ours = segments.len() == 1 || segments.len() == 2 && segments[0].ident == "loom";
+    is_ours && segments.last().is_some_and(|last| KINDS.iter().any(|kind| last.ident == kind))
 }
 
 /// The braces of a body; a macro that was given them as `$body:block` wraps them.
@@ -61,6 +72,28 @@ fn braces(group: Group) -> Option<Group> {
 }
 
 impl FnItem {
+    /// Reports attributes that would make it something else beside what `attribute` makes it.
+    pub(crate) fn check_rivals(&self, attribute: &str, diagnostics: &mut Diagnostics) {
+        for rival in &self.rivals {
+            let path = rival.path();
+            let other = path.segments.last().map_or_else(String::new, |last| last.ident.to_string());
+            diagnostics.report(
+                codes::RIVALS,
+                path,
+                format_args!("`{}` is made by `#[{attribute}]` already", self.sig.ident),
+                match (attribute, &*other) {
+                    ("tool", "step") | ("step", "tool") => {
+                        "a tool is a step: keep `#[tool]` alone".to_owned()
+                    }
+                    ("agent", "flow") | ("flow", "agent") => {
+                        "an agent is a flow: keep `#[agent]` alone".to_owned()
+                    }
+                    _ => format!("keep one of `#[{attribute}]` and `#[{other}]`"),
+                },
+            );
+        }
+    }
+
     /// The written return type.
     pub(crate) fn output(&self) -> Option<&Type> {
         match &self.sig.output {
@@ -76,7 +109,7 @@ impl FnItem {
 
     /// The item as it came.
     pub(crate) fn raw(&self) -> TokenStream {
-        let Self { attrs, vis, sig, body, bodyless } = self;
+        let Self { attrs, vis, sig, body, bodyless, rivals: _ } = self;
         match bodyless {
             Some(semi) => quote!(#(#attrs)* #vis #sig #semi),
             None => quote!(#(#attrs)* #vis #sig #body),

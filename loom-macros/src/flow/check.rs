@@ -1,4 +1,4 @@
-//! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
+//! The rules of a flow's signature, L0106, L0111, L0112 and L0201 to L0205, of its schedule, L0901 to
 //! L0903 and L0905, of its input's versions, L0404 and L0405, of what it continues as, L0224, and those of its body,
 //! which `body/rules.rs` holds. Nothing is built here.
 
@@ -23,6 +23,7 @@ pub(crate) fn check(flow: Flow, mut diagnostics: Diagnostics) -> Result<Checked<
 
 /// The rules themselves, for what is a flow and more.
 pub(crate) fn rules(flow: &Flow, diagnostics: &mut Diagnostics) {
+    flow.item.check_rivals(flow.kind.attribute(), diagnostics);
     signature(flow, diagnostics);
     parameters(flow, diagnostics);
     result(flow, diagnostics);

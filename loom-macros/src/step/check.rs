@@ -1,4 +1,4 @@
-//! The rules of `#[step]`, L0101 to L0111. Nothing is built here: the model goes on as it came,
+//! The rules of `#[step]`, L0101 to L0112. Nothing is built here: the model goes on as it came,
 //! sealed or with its errors.
 
 use syn::{FnArg, GenericParam, Type};
@@ -20,6 +20,7 @@ pub(crate) fn check(step: Step, mut diagnostics: Diagnostics) -> Result<Checked<
 
 /// The rules themselves, for what is a step and more.
 pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
+    step.item.check_rivals(step.attribute, diagnostics);
     signature(step, diagnostics);
     for param in &step.params {
         parameter(param, diagnostics);

@@ -16,8 +16,8 @@ use super::{
     place::Place,
 };
 use crate::{
-    Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, PartCall, Registry, Site,
-    Step, StepCall,
+    Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, Registry, Site, Step,
+    handed::{HandedToCall, HandedToPart, HandedToRun},
 };
 
 /// A flow's context. Cheap to clone.
@@ -65,18 +65,18 @@ impl Ctx {
     /// Runs a step once and records how it ended: the value has the type that `call.await` would have.
     ///
     /// On a replay, and after a crash, a step that has ended is not run again.
-    pub fn run<S: Step>(&self, call: StepCall<S>) -> Run<S> {
+    pub fn run<S: Step>(&self, call: impl HandedToRun<S>) -> Run<S> {
         let denied = self.floor.refuse_step(S::DESCRIPTOR);
-        Run::new(self.cx.clone(), self.place(), self.limits, denied, call.input)
+        Run::new(self.cx.clone(), self.place(), self.limits, denied, call.handed().input)
     }
 
     /// Calls a part of the flow; the ids inside it begin with `name`.
-    pub fn part<T: 'static, P: Part>(&self, name: &'static str, call: PartCall<T, P>) -> PartRun<T> {
+    pub fn part<T: 'static, P: Part>(&self, name: &'static str, call: impl HandedToPart<T, P>) -> PartRun<T> {
         let mut place = self.place();
         place.set_id(name);
         let ctx = self.clone();
         let floor = ctx.floor.within(P::CEILING);
-        PartRun::new(Self { floor, ..ctx }, place, call)
+        PartRun::new(Self { floor, ..ctx }, place, call.handed())
     }
 
     /// Asks somebody outside, and waits for the answer: days, if need be, and through deploys. The gate's address is
@@ -116,14 +116,14 @@ impl Ctx {
     }
 
     /// Runs another flow as a child execution, and waits for what it returns. See [`ChildCall`].
-    pub fn call<F: Flow>(&self, call: FlowCall<F>) -> ChildCall<F> {
+    pub fn call<F: Flow>(&self, call: impl HandedToCall<F>) -> ChildCall<F> {
         let background = self.program.background.clone();
         let denied = self.floor.refuse_flow(F::DESCRIPTOR);
-        ChildCall::new(self.cx.clone(), background, self.place(), (self.limits, denied), &call.input)
+        ChildCall::new(self.cx.clone(), background, self.place(), (self.limits, denied), &call.handed().input)
     }
 
     /// Starts another flow as a child execution, and gives its handle: `ctx.spawn(audit(order)).await`. See [`Spawn`].
-    pub fn spawn<F: Flow>(&self, call: FlowCall<F>) -> Spawn<F> {
+    pub fn spawn<F: Flow>(&self, call: impl HandedToCall<F>) -> Spawn<F> {
         Spawn(Some(self.call(call)))
     }
 
