@@ -120,6 +120,27 @@ impl DurationText {
         }
     }
 
+    /// Reports a duration that is longer than the longest that there may be: then it says nothing.
+    pub(crate) fn check_within(
+        &self,
+        longest: &Self,
+        what: &str,
+        whole: &str,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if let (Some(own), Some(most)) = (self.millis(), longest.millis())
+            && own > most
+        {
+            let (own, most) = (self.0.value(), longest.0.value());
+            diagnostics.report(
+                codes::DURATION,
+                &self.0,
+                format_args!("{what} may take `{own}` never does: {whole} takes `{most}` at most"),
+                "write a shorter one here, or a longer one there; or leave one of the two out",
+            );
+        }
+    }
+
     /// Reports a duration that cannot be read.
     pub(crate) fn check(&self, diagnostics: &mut Diagnostics) {
         if self.millis().is_none() {

@@ -36,6 +36,7 @@ codes! {
     PARAMETER_PATTERN   = "L0109", "A step's parameters are plain names.";
     ATTEMPTS            = "L0110", "A step is attempted at least once.";
     NAME                = "L0111", "A name is `[a-z][a-z0-9_.-]*`.";
+    RIVALS              = "L0112", "A function is one thing: a step, a tool, a flow or an agent.";
 
     FLOW_NOT_ASYNC      = "L0201", "A flow is an `async fn`.";
     FLOW_CTX            = "L0202", "A flow's first parameter is `ctx: Ctx`.";
@@ -61,6 +62,7 @@ codes! {
     CTX_ESCAPES         = "L0222", "`ctx` is used by its own name, and only by the flow and its parts.";
     CEILING             = "L0223", "A flow reaches no effect class above its ceiling.";
     CONTINUES           = "L0224", "A flow continues as itself.";
+    NEVER_AWAITED       = "L0225", "A durable call is awaited, or kept for later.";
 
     FAILURE_NOT_ENUM    = "L0301", "A failure is an enum.";
     ENGINE_MISSING      = "L0302", "A failure has a variant for the engine.";

@@ -4,13 +4,15 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
+use syn::visit::Visit;
 use syn::{
-    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, Meta, Pat, PathArguments, ReturnType, Signature,
-    Type, Visibility,
+    Attribute, GenericArgument, Ident, Lifetime, Pat, PathArguments, ReturnType, Signature, Type,
+    TypeReference, Visibility,
 };
 
-use crate::codes::Code;
+use crate::codes::{self, Code};
 use crate::diagnostics::Diagnostics;
+use crate::doc::Doc;
 
 /// A function with its signature parsed and its body as raw tokens.
 #[derive(Clone)]
@@ -22,27 +24,76 @@ pub(crate) struct FnItem {
     pub(crate) body: Group,
     /// The semicolon in place of a body.
     pub(crate) bodyless: Option<syn::Token![;]>,
+    /// Attributes that would make it something else as well: they are left out.
+    pub(crate) rivals: Vec<Attribute>,
 }
 
 impl Parse for FnItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let (attrs, vis, sig) = (input.call(Attribute::parse_outer)?, input.parse()?, input.parse()?);
+        let (rivals, attrs) = attrs.into_iter().partition(is_rival);
         if let Some(semi) = input.parse()? {
             let nothing = quote_spanned!(Span::mixed_site()=> ::core::panic!("this item did not compile"));
             let body = Group::new(Delimiter::Brace, nothing);
-            return Ok(Self { attrs, vis, sig, body, bodyless: Some(semi) });
+            return Ok(Self { attrs, vis, sig, body, bodyless: Some(semi), rivals });
         }
         let body = input.step(|cursor| match cursor.token_tree() {
-            Some((TokenTree::Group(group), rest)) if group.delimiter() == Delimiter::Brace => {
-                Ok((group, rest))
-            }
+            Some((TokenTree::Group(group), rest)) => match braces(group) {
+                Some(body) => Ok((body, rest)),
+                None => Err(cursor.error("expected the body of the function, `{ … }`")),
+            },
             _ => Err(cursor.error("expected the body of the function, `{ … }`")),
         })?;
-        Ok(Self { attrs, vis, sig, body, bodyless: None })
+        Ok(Self { attrs, vis, sig, body, bodyless: None, rivals })
+    }
+}
+
+/// Whether an attribute makes a step or flow of a function.
+fn is_rival(attr: &Attribute) -> bool {
+    const KINDS: &[&str] = &["step", "tool", "flow", "agent"];
+    let segments = &attr.path().segments;
+    let is_ours = segments.len() == 1 || segments.len() == 2 && segments[0].ident == "loom";
+    is_ours && segments.last().is_some_and(|last| KINDS.iter().any(|kind| last.ident == kind))
+}
+
+/// The braces of a body; a macro that was given them as `$body:block` wraps them.
+fn braces(group: Group) -> Option<Group> {
+    match group.delimiter() {
+        Delimiter::Brace => Some(group),
+        Delimiter::None => {
+            let mut inner = group.stream().into_iter();
+            match (inner.next(), inner.next()) {
+                (Some(TokenTree::Group(body)), None) => braces(body),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
 impl FnItem {
+    /// Reports attributes that would make it something else beside what `attribute` makes it.
+    pub(crate) fn check_rivals(&self, attribute: &str, diagnostics: &mut Diagnostics) {
+        for rival in &self.rivals {
+            let path = rival.path();
+            let other = path.segments.last().map_or_else(String::new, |last| last.ident.to_string());
+            diagnostics.report(
+                codes::RIVALS,
+                path,
+                format_args!("`{}` is made by `#[{attribute}]` already", self.sig.ident),
+                match (attribute, &*other) {
+                    ("tool", "step") | ("step", "tool") => {
+                        "a tool is a step: keep `#[tool]` alone".to_owned()
+                    }
+                    ("agent", "flow") | ("flow", "agent") => {
+                        "an agent is a flow: keep `#[agent]` alone".to_owned()
+                    }
+                    _ => format!("keep one of `#[{attribute}]` and `#[{other}]`"),
+                },
+            );
+        }
+    }
+
     /// The written return type.
     pub(crate) fn output(&self) -> Option<&Type> {
         match &self.sig.output {
@@ -58,7 +109,7 @@ impl FnItem {
 
     /// The item as it came.
     pub(crate) fn raw(&self) -> TokenStream {
-        let Self { attrs, vis, sig, body, bodyless } = self;
+        let Self { attrs, vis, sig, body, bodyless, rivals: _ } = self;
         match bodyless {
             Some(semi) => quote!(#(#attrs)* #vis #sig #semi),
             None => quote!(#(#attrs)* #vis #sig #body),
@@ -88,23 +139,10 @@ impl FnItem {
         self.attrs.iter().filter(move |attr| !elsewhere.iter().any(|name| attr.path().is_ident(name)))
     }
 
-    /// The text of the doc comments, one line a comment.
-    pub(crate) fn doc_text(&self) -> String {
-        doc_text(&self.attrs)
+    /// What the docs say.
+    pub(crate) fn doc(&self) -> Doc {
+        Doc::of(&self.attrs)
     }
-}
-
-/// The text of literal doc attributes, without the space that follows `///`.
-pub(crate) fn doc_text(attrs: &[Attribute]) -> String {
-    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
-        Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    });
-    let lines: Vec<String> = lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect();
-    lines.join("\n").trim().to_owned()
 }
 
 /// A parameter with a plain name.
@@ -177,6 +215,33 @@ pub(crate) fn may_be_result(ty: &Type) -> bool {
     ];
     last_segment(ty).is_some_and(|segment| !OTHERS.iter().any(|other| segment.ident == other))
 }
+
+/// The first reference or lifetime in a type that a value which is decoded from a log cannot have: all but `'static` of a
+/// type that may own what it holds, `Cow<'static, str>`.
+pub(crate) fn borrows(ty: &Type) -> Option<TokenStream> {
+    #[derive(Default)]
+    struct Search(Option<TokenStream>);
+
+    impl<'ast> Visit<'ast> for Search {
+        fn visit_type_reference(&mut self, found: &'ast TypeReference) {
+            self.0.get_or_insert_with(|| found.to_token_stream());
+        }
+
+        fn visit_lifetime(&mut self, found: &'ast Lifetime) {
+            if found.ident != "static" {
+                self.0.get_or_insert_with(|| found.to_token_stream());
+            }
+        }
+    }
+
+    let mut search = Search::default();
+    search.visit_type(ty);
+    search.0
+}
+
+/// What to write in place of what [`borrows`].
+pub(crate) const OWNED: &str =
+    "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
 
 /// Whether an identifier occurs anywhere in a stream, groups included.
 pub(crate) fn mentions(tokens: &TokenStream, ident: &Ident) -> bool {

@@ -8,6 +8,7 @@ mod body;
 mod codes;
 mod completion;
 mod diagnostics;
+mod doc;
 mod entry;
 mod event;
 mod failure;

@@ -22,6 +22,7 @@ mod domain_event;
 mod failure;
 mod flow;
 mod flow_input;
+mod handed;
 mod inbox_item;
 mod inert;
 mod limits;

@@ -13,7 +13,7 @@ pub(crate) fn check(
 ) -> Result<Checked<Agent>, Box<Faulty<Agent>>> {
     check::rules(&agent.flow, &mut diagnostics);
     let ident = &agent.flow.item.sig.ident;
-    if agent.flow.item.doc_text().is_empty() {
+    if agent.flow.item.doc().is_empty() {
         diagnostics.report(
             codes::AGENT_INSTRUCTIONS,
             ident,
@@ -45,6 +45,14 @@ pub(crate) fn check(
 }
 
 fn limits(agent: &Agent, diagnostics: &mut Diagnostics) {
+    if agent.empty_budget {
+        diagnostics.report(
+            codes::AGENT_LIMIT,
+            &agent.flow.item.sig.ident,
+            "a budget of nothing in particular limits nothing",
+            "write what the agent may use up, `budget(tokens = 50_000, usd = 0.5)`, or remove `budget`",
+        );
+    }
     if let Some(turns) = agent.max_turns.as_ref().filter(|turns| count::<u32>(turns).is_none()) {
         diagnostics.report(
             codes::AGENT_LIMIT,

@@ -57,7 +57,7 @@ fn implementation(agent: &Agent, descriptor: &TokenStream, beside: &TokenStream)
 
 fn descriptor(agent: &Agent) -> TokenStream {
     let (runtime, item) = (&agent.flow.runtime, &agent.flow.item);
-    let (name, instructions) = (&item.sig.ident, item.doc_text());
+    let (name, instructions) = (&item.sig.ident, item.doc());
     let model = optional(agent.model.as_ref());
     let tools = agent.tools.descriptors(runtime, "Tool", "TOOL");
     let skills = agent.skills.descriptors(runtime, "Skill", "DESCRIPTOR");

@@ -20,6 +20,8 @@ pub(crate) struct Agent {
     pub(crate) max_turns: Option<LitInt>,
     pub(crate) tokens: Option<LitInt>,
     pub(crate) usd: Option<Lit>,
+    /// `budget()`.
+    pub(crate) empty_budget: bool,
 }
 
 impl Agent {
@@ -40,6 +42,8 @@ impl Agent {
         } = args;
         let args = FlowArgs { effects, policies, version, upcast, name, root, ..FlowArgs::default() };
         let args = Read { args, understood };
+        let empty_budget =
+            budget.as_ref().is_some_and(|b| understood && b.tokens.is_none() && b.usd.is_none());
         let budget = budget.unwrap_or_default();
         let mut agent = Self {
             flow: Flow::new(parse::Parsed { args, item }, Kind::Agent, diagnostics),
@@ -49,6 +53,7 @@ impl Agent {
             max_turns,
             tokens: budget.tokens,
             usd: budget.usd,
+            empty_budget,
         };
         agent.flow.settings = agent.settings();
         agent
@@ -56,7 +61,7 @@ impl Agent {
 
     /// What decides beside the body how it works, whatever way it is written: instructions, model, tools, skills, limits.
     fn settings(&self) -> TokenStream {
-        let (instructions, model) = (self.flow.item.doc_text(), self.model.as_ref().map(LitStr::value));
+        let (instructions, model) = (self.flow.item.doc(), self.model.as_ref().map(LitStr::value));
         let model = model.as_ref().map(|model| quote!(model #model));
         let (tools, skills) = (&self.tools.0, &self.skills.0);
         let turns = self.max_turns.as_ref().and_then(count::<u32>).map(|turns| quote!(turns #turns));

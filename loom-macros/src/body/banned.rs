@@ -14,6 +14,20 @@ pub(crate) struct Ban {
     paths: &'static [Shape],
 }
 
+/// Printing: banned in what is run again for each reader. A flow may print, though it does so once a replay.
+pub(super) const PRINTS: Ban = Ban {
+    code: codes::OUTSIDE_WORLD,
+    why: "prints whenever the code is run again",
+    help: "print in a step",
+    paths: &[],
+};
+
+/// Whether a macro prints.
+pub(super) fn prints(path: &Path) -> bool {
+    let printing = ["print", "println", "eprint", "eprintln", "dbg"];
+    path.segments.last().is_some_and(|last| printing.iter().any(|name| last.ident == name))
+}
+
 /// How a path is recognised.
 enum Shape {
     /// Its last segments.

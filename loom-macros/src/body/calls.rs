@@ -136,8 +136,8 @@ pub(crate) struct Call {
     pub(crate) ids: Vec<IdModifier>,
     pub(crate) keys: Vec<KeyModifier>,
     pub(crate) memo: bool,
-    /// How many arguments what it calls is given.
-    pub(crate) arity: usize,
+    /// What the step or part that it calls is given.
+    pub(crate) arguments: Vec<Expr>,
     /// Whether what it calls is a variable of the body.
     pub(crate) calls_variable: bool,
     /// What repeats it without a count.
@@ -189,7 +189,8 @@ impl Call {
             ids,
             keys,
             memo: named("memo").next().is_some(),
-            arity: called(syscall, root).map_or(0, |call| call.args.len()),
+            arguments: called(syscall, root)
+                .map_or_else(Vec::new, |call| call.args.iter().cloned().collect()),
             calls_variable: called(syscall, root)
                 .and_then(path_of)
                 .and_then(Path::get_ident)
@@ -323,6 +324,18 @@ pub(crate) fn chain<'e>(outermost: &'e ExprMethodCall, ctx: &Ident) -> Vec<&'e E
     }
     links.reverse();
     links
+}
+
+/// The method of a durable call that nobody awaits: a syscall on `ctx`, and nothing behind it but what says how it is made.
+pub(crate) fn unawaited<'e>(expr: &'e Expr, ctx: &Ident) -> Option<&'e Ident> {
+    const MODIFIERS: &[&str] =
+        &["id", "key", "memo", "timeout", "detached", "execution", "on_close", "wait", "update"];
+    let Expr::MethodCall(call) = bare(expr) else { return None };
+    let links = chain(call, ctx);
+    let (root, modifiers) = links.split_first()?;
+    let durable = Syscall::of(&root.method).is_some_and(|syscall| !syscall.is_synchronous());
+    let bare = modifiers.iter().all(|link| MODIFIERS.iter().any(|name| link.method == name));
+    (durable && bare).then_some(&root.method)
 }
 
 /// Whether an expression is exactly the context's name, maybe passed through a `macro_rules` variable.

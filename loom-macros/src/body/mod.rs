@@ -75,6 +75,8 @@ enum Finding {
     CtxMoved(Ident),
     /// `ctx` or a clone of it as an argument.
     CtxHanded(TokenStream),
+    /// A durable call that is dropped before it is awaited: the method.
+    NeverAwaited(Ident),
 }
 
 impl Survey {

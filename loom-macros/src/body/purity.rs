@@ -50,6 +50,9 @@ impl<'a> Visit<'a> for Search {
 
     /// A macro that takes expressions is looked into, whatever it is called.
     fn visit_macro(&mut self, mac: &'a Macro) {
+        if banned::prints(&mac.path) {
+            self.found.push(Banned { path: mac.path.clone(), ban: &banned::PRINTS });
+        }
         if let Ok(mut arguments) = syn::parse2::<Arguments>(mac.tokens.clone()) {
             for expr in arguments.exprs() {
                 let mut within = Search { imports: self.imports.clone(), ..Search::default() };

@@ -214,7 +214,8 @@ fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
                 codes::STEP_TWICE,
                 path,
                 format_args!("`{id}` is called here and in line {line}, which gives both calls one id"),
-                if call.syscall == Syscall::Run && earlier.syscall == Syscall::Run {
+                // With other arguments, the first outcome would be the answer to another question.
+                if call.syscall == Syscall::Run && earlier.syscall == Syscall::Run && call.arguments == earlier.arguments {
                     "name at least one of them: `.id(\"deposit\")`; or add `.memo()` here to reuse the first outcome"
                 } else {
                     "name at least one of them: `.id(\"deposit\")`"
@@ -309,6 +310,12 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             argument,
             "the context is handed to a function that Loom does not see",
             "make that function a `#[flow(part)]` and call `ctx.part(\"name\", helper(..))`",
+        ),
+        Finding::NeverAwaited(method) => diagnostics.report(
+            codes::NEVER_AWAITED,
+            method,
+            format_args!("this `{method}` is asked for and never awaited: nothing comes of it"),
+            "add `.await`; to wait for it later, or beside others, give it a name: `let later = ctx.run(step(x));`",
         ),
     }
 }

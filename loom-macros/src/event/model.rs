@@ -6,7 +6,7 @@ use syn::{Attribute, Data, Generics, Ident, LitStr};
 
 use crate::arguments::{self, Read};
 use crate::diagnostics::Diagnostics;
-use crate::item;
+use crate::doc::Doc;
 use crate::runtime_path::RuntimePath;
 use crate::upcasts::Upcasts;
 
@@ -54,8 +54,8 @@ impl Event {
     }
 
     /// The text of the doc comments.
-    pub(crate) fn doc(&self) -> String {
-        item::doc_text(&self.attrs)
+    pub(crate) fn doc(&self) -> Doc {
+        Doc::of(&self.attrs)
     }
 
     /// `#[cfg(..)]`.

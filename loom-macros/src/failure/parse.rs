@@ -9,7 +9,7 @@ use syn::{Data, DeriveInput, Fields, Generics, Ident, Path};
 use crate::arguments::DurationText;
 use crate::codes;
 use crate::diagnostics::Diagnostics;
-use crate::item::doc_text;
+use crate::doc::Doc;
 
 const CONTAINER_KEYS: &str = "on the enum, `#[failure(..)]` takes `crate`";
 const VARIANT_KEYS: &str =
@@ -67,7 +67,7 @@ pub(crate) fn parse(input: DeriveInput, diagnostics: &mut Diagnostics) -> Parsed
                     diagnostics.arguments(codes::FAILURE_ARGUMENT, error, VARIANT_KEYS);
                     VariantArgs::default()
                 });
-                let doc = doc_text(&variant.attrs);
+                let doc = Doc::of(&variant.attrs).text();
                 ParsedVariant { ident: variant.ident, doc, fields: variant.fields, args }
             })
             .collect()),

@@ -59,7 +59,7 @@ pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
                 diagnostics.report(codes::CEILING, path, message, help);
             }
             Target::Step(path) | Target::Flow(path) | Target::Part { path: Some(path), .. }
-                if call.arity > MOST_ARGUMENTS =>
+                if call.arguments.len() > MOST_ARGUMENTS =>
             {
                 diagnostics.report(
                     codes::CEILING,
@@ -76,7 +76,7 @@ pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
 /// The constant of one call, whose evaluation holds the callee's classes against the ceiling. The classes are those of
 /// the step or part that the called function gives, whatever else goes by its name.
 pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
-    if call.calls_variable || call.arity > MOST_ARGUMENTS {
+    if call.calls_variable || call.arguments.len() > MOST_ARGUMENTS {
         return None;
     }
     let (method, path, classes) = match &call.target {
@@ -93,7 +93,7 @@ pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
 
 /// The descriptor of a called part, as a function.
 pub(crate) fn part(path: &Path, call: &Call, runtime: &RuntimePath) -> TokenStream {
-    if call.arity > MOST_ARGUMENTS {
+    if call.arguments.len() > MOST_ARGUMENTS {
         return quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor);
     }
     let part = asked(path, "part_of", runtime);

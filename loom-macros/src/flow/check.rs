@@ -1,4 +1,4 @@
-//! The rules of a flow's signature, L0106, L0111 and L0201 to L0205, of its schedule, L0901 to
+//! The rules of a flow's signature, L0106, L0111, L0112 and L0201 to L0205, of its schedule, L0901 to
 //! L0903 and L0905, of its input's versions, L0404 and L0405, of what it continues as, L0224, and those of its body,
 //! which `body/rules.rs` holds. Nothing is built here.
 
@@ -23,6 +23,7 @@ pub(crate) fn check(flow: Flow, mut diagnostics: Diagnostics) -> Result<Checked<
 
 /// The rules themselves, for what is a flow and more.
 pub(crate) fn rules(flow: &Flow, diagnostics: &mut Diagnostics) {
+    flow.item.check_rivals(flow.kind.attribute(), diagnostics);
     signature(flow, diagnostics);
     parameters(flow, diagnostics);
     result(flow, diagnostics);
@@ -91,20 +92,21 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
         }
     }
     for param in &flow.inputs {
-        match &param.ty {
-            Type::Reference(_) => diagnostics.report(
+        if let Some(borrowed) = item::borrows(&param.ty) {
+            diagnostics.report(
                 codes::FLOW_INPUT,
-                &param.ty,
+                borrowed,
                 format_args!("{a_flow} owns its input: it may go on in another process"),
-                "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`",
-            ),
-            Type::ImplTrait(_) => diagnostics.report(
+                item::OWNED,
+            );
+        }
+        if let Type::ImplTrait(_) = &param.ty {
+            diagnostics.report(
                 codes::FLOW_GENERIC,
                 &param.ty,
                 format_args!("{a_flow} has no `impl Trait` parameters"),
                 "name the type",
-            ),
-            _ => {}
+            );
         }
     }
     if flow.kind != Kind::Part && flow.ctx.is_some() {

@@ -186,7 +186,7 @@ fn implement_part(flow: &Flow) -> TokenStream {
 
 fn descriptor(flow: &Flow) -> TokenStream {
     let (runtime, ident) = (&flow.runtime, &flow.item.sig.ident);
-    let (name, doc) = (&flow.name, flow.item.doc_text());
+    let (name, doc) = (&flow.name, flow.item.doc());
     let location = location::location(ident.span(), runtime);
     let effects = optional(flow.effects.as_ref());
     let policies = flow.policies.descriptors(runtime, "NamedPolicy", "DESCRIPTOR");

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::{Attribute, Ident, Item, LitStr, Signature, Visibility};
 
-use crate::item;
+use crate::doc::Doc;
 use crate::names;
 use crate::runtime_path::RuntimePath;
 
@@ -48,8 +48,8 @@ impl Policy {
     }
 
     /// The text of the doc comments.
-    pub(crate) fn doc(&self) -> String {
-        item::doc_text(&self.attrs)
+    pub(crate) fn doc(&self) -> Doc {
+        Doc::of(&self.attrs)
     }
 
     /// `#[cfg(..)]`.

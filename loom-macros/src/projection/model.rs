@@ -8,7 +8,7 @@ use syn::{Attribute, FnArg, Ident, ImplItem, ImplItemFn, LitStr, Path, ReceiverK
 use crate::arguments;
 use crate::body::{Banned, banned_in};
 use crate::diagnostics::Diagnostics;
-use crate::item;
+use crate::doc::Doc;
 use crate::names;
 use crate::runtime_path::RuntimePath;
 
@@ -80,8 +80,8 @@ impl Projection {
     }
 
     /// The text of the doc comments.
-    pub(crate) fn doc(&self) -> String {
-        item::doc_text(&self.block.attrs)
+    pub(crate) fn doc(&self) -> Doc {
+        Doc::of(&self.block.attrs)
     }
 
     /// `#[cfg(..)]`.

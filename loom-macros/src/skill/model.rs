@@ -4,7 +4,7 @@
 use syn::{Attribute, ItemStruct, LitStr};
 
 use crate::arguments::Read;
-use crate::item;
+use crate::doc::Doc;
 use crate::names;
 use crate::runtime_path::RuntimePath;
 
@@ -37,8 +37,8 @@ impl Skill {
     }
 
     /// The text of the doc comments.
-    pub(crate) fn description(&self) -> String {
-        item::doc_text(&self.item.attrs)
+    pub(crate) fn description(&self) -> Doc {
+        Doc::of(&self.item.attrs)
     }
 
     /// `#[cfg(..)]`.

@@ -1,4 +1,4 @@
-//! The rules of `#[step]`, L0101 to L0111. Nothing is built here: the model goes on as it came,
+//! The rules of `#[step]`, L0101 to L0112. Nothing is built here: the model goes on as it came,
 //! sealed or with its errors.
 
 use syn::{FnArg, GenericParam, Type};
@@ -20,6 +20,7 @@ pub(crate) fn check(step: Step, mut diagnostics: Diagnostics) -> Result<Checked<
 
 /// The rules themselves, for what is a step and more.
 pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
+    step.item.check_rivals(step.attribute, diagnostics);
     signature(step, diagnostics);
     for param in &step.params {
         parameter(param, diagnostics);
@@ -29,6 +30,9 @@ pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
     step.effects.check(diagnostics);
     for duration in step.timeout.iter().chain(&step.heartbeat) {
         duration.check_limit(diagnostics);
+    }
+    if let (Some(timeout), Some(heartbeat)) = (&step.timeout, &step.heartbeat) {
+        heartbeat.check_within(timeout, "a silence that", "an attempt", diagnostics);
     }
     if let Some(policy) = &step.retry {
         retry(policy, diagnostics);
@@ -84,6 +88,9 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
 }
 
 fn parameter(param: &StepParam, diagnostics: &mut Diagnostics) {
+    if let StepParam::Input(input) = param {
+        owned(&input.ty, diagnostics);
+    }
     let (StepParam::Input(param) | StepParam::Resource(param, _) | StepParam::Context(param)) = param else {
         if let StepParam::Unusable(arg) = param {
             unusable(arg, diagnostics);
@@ -108,19 +115,25 @@ fn unusable(arg: &FnArg, diagnostics: &mut Diagnostics) {
                 "a step's parameter is a plain name: it names a field of the recorded input",
                 "take the value by a name and destructure it in the body",
             );
+            owned(&typed.ty, diagnostics);
             type_of(&typed.ty, diagnostics);
         }
     }
 }
 
+fn owned(ty: &Type, diagnostics: &mut Diagnostics) {
+    if let Some(borrowed) = item::borrows(ty) {
+        diagnostics.report(
+            codes::STEP_BORROWS,
+            borrowed,
+            "a step owns its input: it may run in another process than its caller",
+            item::OWNED,
+        );
+    }
+}
+
 fn type_of(ty: &Type, diagnostics: &mut Diagnostics) {
     match ty {
-        Type::Reference(_) => diagnostics.report(
-            codes::STEP_BORROWS,
-            ty,
-            "a step owns its input: it may run in another process than its caller",
-            "take the value itself: `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`",
-        ),
         Type::ImplTrait(_) => diagnostics.report(
             codes::STEP_GENERIC,
             ty,
@@ -141,6 +154,15 @@ fn type_of(ty: &Type, diagnostics: &mut Diagnostics) {
 
 fn delivery(step: &Step, diagnostics: &mut Diagnostics) {
     let has = |wanted| step.deliveries.iter().any(|(delivery, _)| *delivery == wanted);
+    let mut without_effect = step.deliveries.iter().filter(|(delivery, _)| *delivery == Delivery::Pure);
+    if let (Some(_), Some((_, reads))) = (without_effect.next(), without_effect.next()) {
+        diagnostics.report(
+            codes::DELIVERY,
+            syn::Ident::new("reads", *reads),
+            "a step that reads the world outside is not `pure`",
+            "keep `reads` if it looks at anything but its input, else `pure`",
+        );
+    }
     let Some((_, at_most_once)) =
         step.deliveries.iter().find(|(delivery, _)| *delivery == Delivery::AtMostOnce)
     else {
@@ -181,6 +203,9 @@ fn name(step: &Step, diagnostics: &mut Diagnostics) {
 fn retry(retry: &RetryArgs, diagnostics: &mut Diagnostics) {
     for duration in retry.initial.iter().chain(&retry.max) {
         duration.check(diagnostics);
+    }
+    if let (Some(initial), Some(max)) = (&retry.initial, &retry.max) {
+        initial.check_within(max, "a first pause that", "a pause", diagnostics);
     }
     for (number, key) in [(&retry.attempts, "attempts"), (&retry.factor, "factor")] {
         if let Some(number) = number

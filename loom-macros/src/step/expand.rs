@@ -161,7 +161,7 @@ fn implementation(step: &Step) -> TokenStream {
 
 fn descriptor(step: &Step) -> TokenStream {
     let (runtime, ident) = (&step.runtime, &step.item.sig.ident);
-    let (name, doc) = (&step.name, step.item.doc_text());
+    let (name, doc) = (&step.name, step.item.doc());
     let location = location::location(ident.span(), runtime);
     let delivery = match step.delivery() {
         Delivery::Pure => quote!(Pure),

@@ -26,6 +26,12 @@ fn of_steps() {
         ("#[step] async fn f(a: impl Into<A>) -> R {}", &["L0103"]),
         ("#[step] async fn f(a: &str) -> R {}", &["L0104"]),
         ("#[step] async fn f(&self) -> R {}", &["L0104"]),
+        ("#[step] async fn f(a: Vec<&str>, b: Option<&'static str>, c: Cow<'_, str>) -> R {}", &["L0104"; 3]),
+        ("#[step] async fn f(a: Cow<'static, str>, r: Res<&'static str>) -> R {}", &[]),
+        ("#[step(pure, reads)] async fn f() -> R {}", &["L0108"]),
+        ("#[step(timeout = \"10s\", heartbeat = \"1m\")] async fn f() -> R {}", &["L0107"]),
+        ("#[step(timeout = \"1m\", heartbeat = \"60s\")] async fn f() -> R {}", &[]),
+        ("#[step(retry(initial = \"1m\", max = \"1s\"))] async fn f() -> R {}", &["L0107"]),
         ("#[step] async fn f(ctx: loom::Ctx) -> R {}", &["L0105"]),
         (
             "#[step(retires = 2, timeout = \"1s\", timeout = \"2s\")] async fn f() -> R {}",
@@ -59,6 +65,12 @@ fn of_flow_signatures() {
         ("#[flow] async fn f(ctx: Ctx, a: A, b: B, c: C) -> R {}", &["L0203", "L0203"]),
         ("#[flow] async fn f(ctx: Ctx, (a, b): A) -> R {}", &["L0203"]),
         ("#[flow(part)] async fn f(ctx: Ctx, a: &A) {}", &["L0203"]),
+        ("#[flow] async fn f(ctx: Ctx, a: Vec<&str>) -> R {}", &["L0203"]),
+        ("/// x\n#[tool] #[step] async fn f() -> R {}", &["L0112"]),
+        ("#[flow] #[loom::agent] async fn f(ctx: Ctx) -> R {}", &["L0112"]),
+        ("#[flow] #[other::step] async fn f(ctx: Ctx) -> R {}", &[]),
+        ("/// x\n#[agent(budget())] async fn f(ctx: Ctx) -> R {}", &["L0703"]),
+        ("#[doc = include_str!(\"a.md\")]\n#[agent] async fn f(ctx: Ctx) -> R {}", &[]),
         ("#[flow] async fn f(ctx: Ctx) {}", &["L0204"]),
         ("#[flow] async fn f<T>(ctx: Ctx, a: T) -> R {}", &["L0205"]),
         ("#[flow(prat)] async fn f(ctx: Ctx) -> R {}", &["L0106"]),
@@ -66,6 +78,17 @@ fn of_flow_signatures() {
     for (source, expected) in cases {
         assert_eq!(codes(source), *expected, "{source}");
     }
+}
+
+#[test]
+fn of_what_nobody_awaits() {
+    check(&[
+        ("let _ = ctx.run(a());", &["L0225"]),
+        ("ctx.run(a()).id(\"b\"); ctx.sleep(d);", &["L0225", "L0225"]),
+        ("let _ = ctx.suspend::<A>(\"a\"); ctx.spawn(b());", &["L0225", "L0225"]),
+        ("let _ = ctx.run(a()).await; let _later = ctx.run(b()); ctx.emit(&e); let _ = ctx.uuid();", &[]),
+        ("let _ = ctx.run(a()).boxed();", &[]),
+    ]);
 }
 
 #[test]
@@ -90,10 +113,10 @@ fn of_identities() {
         ("ctx.receive::<T>(\"t\").await; ctx.receive::<m::T>(\"t\").id(\"b\").await;", &[]),
         ("ctx.receive::<T>(\"t\").await; ctx.receive::<T>(\"t\").await;", &["L0219"]),
         ("ctx.receive::<T>(\"t\").await; ctx.receive::<U>(\"t\").id(\"b\").await;", &["L0216"]),
-        ("ctx.receive::<T>(\"t\").update::<R>(); ctx.receive::<T>(\"t\").id(\"b\");", &["L0216"]),
-        ("ctx.receive::<T>(\"t\"); ctx.receive::<T>(\"t\").id(\"b\").update::<R>();", &["L0216"]),
+        ("ctx.receive::<T>(\"t\").update::<R>().await; ctx.receive::<T>(\"t\").id(\"b\").await;", &["L0216"]),
+        ("ctx.receive::<T>(\"t\").await; ctx.receive::<T>(\"t\").id(\"b\").update::<R>().await;", &["L0216"]),
         (
-            "ctx.receive::<T>(\"t\").update::<R>(); ctx.receive::<T>(\"t\").id(\"b\").update::<S>();",
+            "ctx.receive::<T>(\"t\").update::<R>().await; ctx.receive::<T>(\"t\").id(\"b\").update::<S>().await;",
             &["L0216"],
         ),
         ("ctx.changed(\"new-tax\"); ctx.changed(\"new-tax\");", &[]),
@@ -330,7 +353,10 @@ fn of_projections() {
         ("#[on(E)] fn a(&mut self, e: &E, db: &Db) {}", &["L0803"]),
         ("#[on(E)] fn a<T>(&mut self, e: &E) -> T {}", &["L0803", "L0803"]),
         ("#[on(E)] fn a(&mut self, e: &E) { self.at = SystemTime::now(); }", &["L0804"]),
-        ("#[on(E)] fn a(&mut self, e: &E) { println!(\"{:?}\", std::env::var(\"X\")); }", &["L0804"]),
+        (
+            "#[on(E)] fn a(&mut self, e: &E) { println!(\"{:?}\", std::env::var(\"X\")); }",
+            &["L0804", "L0804"],
+        ),
         ("#[on(E)] fn a(&mut self, e: &E) { e.lines.iter().map(|_| rand::random::<u8>()); }", &["L0804"]),
         ("fn a(&mut self, e: &E) {}", &["L0805"]),
         ("#[on] fn a(&mut self, e: &E) {}", &["L0805"]),

@@ -11,7 +11,7 @@ const LONGEST: usize = 64;
 pub(super) fn check(tool: Step, mut diagnostics: Diagnostics) -> Result<Checked<Step>, Box<Faulty<Step>>> {
     check::rules(&tool, &mut diagnostics);
     let ident = &tool.item.sig.ident;
-    if tool.item.doc_text().is_empty() {
+    if tool.item.doc().is_empty() {
         diagnostics.report(
             codes::TOOL_DESCRIPTION,
             ident,

@@ -100,7 +100,7 @@ impl Fault {
                 "if the code changed, let a build that agrees with the log finish it; if not, something that is not recorded feeds it (a clock, randomness, the order of a HashMap): take it from `ctx.now()`, `ctx.random()` or `ctx.decide(..)`"
             }
             Self::StepIdReused => {
-                "give each call its own `.id(\"…\")`; in a loop, a `.key(..)` that differs from turn to turn; or `.memo()` to ask for the first outcome again"
+                "give each call its own `.id(\"…\")`; in a loop, a `.key(..)` that differs from turn to turn; or, where the input is the same, `.memo()` to ask for the first outcome again"
             }
             Self::ForeignWake => {
                 "a flow may only wait for `ctx` calls: move clocks, sleeps, channels to other tasks and I/O into a step"

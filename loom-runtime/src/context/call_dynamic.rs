@@ -22,12 +22,14 @@ use crate::{Error, Failure, Limits};
 /// `ctx.call_dynamic("id", "flow", input)`: a future of what a child execution of the registered flow `flow` returns,
 /// as JSON. It starts at the first poll. Dropping it cancels the child, unless [`CallDynamic::on_close`] says otherwise.
 ///
-/// A flow that is not registered, and an id that is taken, are [`EffectError::NotStarted`].
+/// A flow that is not registered, and an id that is taken, are [`EffectError::NotStarted`]; one that is over the ceiling
+/// of the flow that calls it is [`EffectError::Denied`].
 #[must_use = "a child is not started until it is awaited"]
 pub struct CallDynamic {
     cx: Cx,
     place: Place,
     limits: Limits,
+    denied: Option<EffectError>,
     flow: String,
     /// Of the input's shape.
     version: u32,
@@ -42,12 +44,12 @@ impl CallDynamic {
     pub(super) fn new(
         cx: Cx,
         place: Place,
-        limits: Limits,
+        (limits, denied): (Limits, Option<EffectError>),
         flow: String,
         (input, version): (Payload, u32),
     ) -> Self {
         let (child, on_close) = (None, OnClose::default());
-        Self { cx, place, limits, flow, version, child, on_close, stage: Stage::Inert(input) }
+        Self { cx, place, limits, denied, flow, version, child, on_close, stage: Stage::Inert(input) }
     }
 
     /// The child's execution id, in place of the one that is derived from this execution's and the call's.
@@ -69,8 +71,9 @@ impl Future for CallDynamic {
     type Output = Result<Payload, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, limits, flow, version, child, on_close, stage } = &mut *self;
+        let Self { cx, place, limits, denied, flow, version, child, on_close, stage } = &mut *self;
         let settled = stage.poll(context, |input| {
+            let limits = (&*limits, denied.take());
             place.call(cx, "a child", asked(flow, (input, *version), given(child.take()), *on_close, limits))
         });
         match settled {

@@ -33,6 +33,7 @@ pub struct ChildCall<F: Flow> {
     background: Arc<Background>,
     place: Place,
     limits: Limits,
+    denied: Option<EffectError>,
     options: Options,
     /// The child's id, once it is asked for.
     id: Option<ExecutionId>,
@@ -54,11 +55,11 @@ impl<F: Flow> ChildCall<F> {
         cx: Cx,
         background: Arc<Background>,
         place: Place,
-        limits: Limits,
+        (limits, denied): (Limits, Option<EffectError>),
         input: &F::Input,
     ) -> Self {
         let (options, stage) = (Options::default(), Stage::Inert(Payload::encode(input)));
-        Self { cx, background, place, limits, options, id: None, stage, flow: PhantomData }
+        Self { cx, background, place, limits, denied, options, id: None, stage, flow: PhantomData }
     }
 
     /// The child's execution id, in place of the one that is derived from this execution's and the call's.
@@ -74,7 +75,7 @@ impl<F: Flow> ChildCall<F> {
     }
 
     fn begin(&mut self, context: &mut Context<'_>) -> Poll<Settled> {
-        let Self { cx, place, limits, options, id, stage, .. } = self;
+        let Self { cx, place, limits, denied, options, id, stage, .. } = self;
         let flow = F::DESCRIPTOR.name;
         stage.poll(context, |input| {
             let input = match input {
@@ -96,7 +97,7 @@ impl<F: Flow> ChildCall<F> {
                 .or_else(|| place.frame().map(|frame| cx.child(&frame)));
             place.call(cx, flow, {
                 let input = (input, F::DESCRIPTOR.versions.current);
-                asked(flow, input, given, options.on_close, limits)
+                asked(flow, input, given, options.on_close, (limits, denied.take()))
             })
         })
     }
@@ -241,19 +242,19 @@ pub(super) fn given(id: Option<String>) -> Result<Option<ExecutionId>, EffectErr
     id.map(read).transpose()
 }
 
-/// What is asked of the machine. A child whose input is too large, or whose id is none, is refused.
+/// What is asked of the machine. A child that is over a ceiling, whose input is too large, or whose id is none, is refused.
 pub(super) fn asked(
     flow: &str,
     (input, version): (Payload, u32),
     given: Result<Option<ExecutionId>, EffectError>,
     on_close: OnClose,
-    limits: &Limits,
+    (limits, denied): (&Limits, Option<EffectError>),
 ) -> Op {
     let (child, wrong) = match given {
         Ok(child) => (child, None),
         Err(error) => (None, Some(error)),
     };
-    let refuse = limits.refuse_input(flow, &input).or(wrong);
+    let refuse = denied.or_else(|| limits.refuse_input(flow, &input)).or(wrong);
     Op::Child { flow: flow.into(), input, version, child, on_close, refuse }
 }
 

@@ -13,11 +13,11 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     CallDynamic, Cancellation, ChildCall, Decide, Execute, NegotiateBudget, Parallel, PartRun, Receive, Run,
     Scope, Sleep, Spawn, Suspend, Timeout, background::Background, decide::Choices, execute::Inputs,
-    place::Place,
+    floor::Floor, place::Place,
 };
 use crate::{
-    Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, PartCall, Registry, Site,
-    Step, StepCall,
+    Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, Registry, Site, Step,
+    handed::{HandedToCall, HandedToPart, HandedToRun},
 };
 
 /// A flow's context. Cheap to clone.
@@ -31,7 +31,7 @@ pub struct Ctx {
     program: Arc<Program>,
     prefix: Option<FrameId>,
     /// Of the flow, and of the parts that lead here.
-    ceilings: Vec<&'static [&'static str]>,
+    floor: Floor,
     site: Option<(&'static Site, Vec<u64>)>,
 }
 
@@ -57,7 +57,7 @@ impl Ctx {
     ) -> Self {
         let (background, inputs) = (Arc::default(), Inputs::default());
         let program = Arc::new(Program { flow, registry, budgets, choices, background, inputs });
-        Self { cx, limits, program, prefix: None, ceilings: Vec::from_iter(flow.effects), site: None }
+        Self { cx, limits, program, prefix: None, floor: Floor::of(flow.effects), site: None }
     }
 
     /// The version of the input that this run began with, and the event that holds it.
@@ -68,17 +68,18 @@ impl Ctx {
     /// Runs a step once and records how it ended: the value has the type that `call.await` would have.
     ///
     /// On a replay, and after a crash, a step that has ended is not run again.
-    pub fn run<S: Step>(&self, call: StepCall<S>) -> Run<S> {
-        Run::new(self.cx.clone(), self.place(), self.limits, call.input)
+    pub fn run<S: Step>(&self, call: impl HandedToRun<S>) -> Run<S> {
+        let denied = self.floor.refuse_step(S::DESCRIPTOR);
+        Run::new(self.cx.clone(), self.place(), self.limits, denied, call.handed().input)
     }
 
     /// Calls a part of the flow; the ids inside it begin with `name`.
-    pub fn part<T: 'static, P: Part>(&self, name: &'static str, call: PartCall<T, P>) -> PartRun<T> {
+    pub fn part<T: 'static, P: Part>(&self, name: &'static str, call: impl HandedToPart<T, P>) -> PartRun<T> {
         let mut place = self.place();
         place.set_id(name);
-        let mut ctx = self.clone();
-        ctx.ceilings.extend(P::CEILING);
-        PartRun::new(ctx, place, call)
+        let ctx = self.clone();
+        let floor = ctx.floor.within(P::CEILING);
+        PartRun::new(Self { floor, ..ctx }, place, call.handed())
     }
 
     /// Asks somebody outside, and waits for the answer: days, if need be, and through deploys. The gate's address is
@@ -118,13 +119,14 @@ impl Ctx {
     }
 
     /// Runs another flow as a child execution, and waits for what it returns. See [`ChildCall`].
-    pub fn call<F: Flow>(&self, call: FlowCall<F>) -> ChildCall<F> {
+    pub fn call<F: Flow>(&self, call: impl HandedToCall<F>) -> ChildCall<F> {
         let background = self.program.background.clone();
-        ChildCall::new(self.cx.clone(), background, self.place(), self.limits, &call.input)
+        let denied = self.floor.refuse_flow(F::DESCRIPTOR);
+        ChildCall::new(self.cx.clone(), background, self.place(), (self.limits, denied), &call.handed().input)
     }
 
     /// Starts another flow as a child execution, and gives its handle: `ctx.spawn(audit(order)).await`. See [`Spawn`].
-    pub fn spawn<F: Flow>(&self, call: FlowCall<F>) -> Spawn<F> {
+    pub fn spawn<F: Flow>(&self, call: impl HandedToCall<F>) -> Spawn<F> {
         Spawn(Some(self.call(call)))
     }
 
@@ -136,8 +138,10 @@ impl Ctx {
             place.set_id(name);
         }
         let flow = flow.into();
-        let version = self.program.registry.input_version(&flow);
-        CallDynamic::new(self.cx.clone(), place, self.limits, flow, (input, version))
+        let registry = &self.program.registry;
+        let denied = registry.flow(&flow).and_then(|flow| self.floor.refuse_flow(flow));
+        let version = registry.input_version(&flow);
+        CallDynamic::new(self.cx.clone(), place, (self.limits, denied), flow, (input, version))
     }
 
     /// Runs branches at once. See [`Parallel`].
@@ -172,7 +176,7 @@ impl Ctx {
     pub fn execute(&self, id: impl AsRef<str>, step: impl Into<String>, input: impl Serialize) -> Execute {
         let mut place = self.place();
         place.set_id(id.as_ref().to_owned());
-        let program = (self.program.clone(), self.ceilings.clone());
+        let program = (self.program.clone(), self.floor.clone());
         Execute::new(self.cx.clone(), place, self.limits, program, step.into(), Payload::encode(&input))
     }
 

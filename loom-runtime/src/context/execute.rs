@@ -17,9 +17,10 @@ use kernel::{
 
 use super::{
     ctx::{Program, Stage},
+    floor::Floor,
     place::{Place, placed},
 };
-use crate::{Failure, Limits, StepDescriptor, app, ceiling::allows};
+use crate::{Failure, Limits, StepDescriptor, app};
 
 /// `ctx.execute("id", "step", input)`: a future of what the registered step `step` returns, as JSON.
 ///
@@ -43,7 +44,7 @@ pub struct Execute {
     place: Place,
     limits: Limits,
     program: Arc<Program>,
-    ceilings: Vec<&'static [&'static str]>,
+    floor: Floor,
     step: String,
     stage: Stage<Result<Payload, InvalidPayload>>,
 }
@@ -116,11 +117,11 @@ impl Execute {
         cx: Cx,
         place: Place,
         limits: Limits,
-        (program, ceilings): (Arc<Program>, Vec<&'static [&'static str]>),
+        (program, floor): (Arc<Program>, Floor),
         step: String,
         input: Result<Payload, InvalidPayload>,
     ) -> Self {
-        Self { cx, place, limits, program, ceilings, step, stage: Stage::Inert(input) }
+        Self { cx, place, limits, program, floor, step, stage: Stage::Inert(input) }
     }
 }
 
@@ -128,7 +129,7 @@ impl Future for Execute {
     type Output = Result<Payload, ExecuteError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, limits, program, ceilings, step, stage } = &mut *self;
+        let Self { cx, place, limits, program, floor, step, stage } = &mut *self;
         let settled = stage.poll(context, |input| {
             let input = match input {
                 Ok(input) => input,
@@ -142,7 +143,8 @@ impl Future for Execute {
             let (delivery, retry) = known.map(|known| (known.delivery, known.retry)).unwrap_or_default();
             let refuse = match known {
                 None => Some(EffectError::UnknownStep { step: step.clone() }),
-                Some(known) => over(ceilings, known)
+                Some(known) => floor
+                    .refuse_step(known)
                     .or_else(|| limits.refuse_input(step, &input))
                     .or_else(|| program.inputs.refuse(known, &input)),
             };
@@ -156,14 +158,6 @@ impl Future for Execute {
             Poll::Ready(_) | Poll::Pending => Poll::Pending,
         }
     }
-}
-
-/// The denial, when a ceiling does not cover a class of the step.
-fn over(ceilings: &[&[&str]], step: &StepDescriptor) -> Option<EffectError> {
-    let beyond = |class: &&&str| ceilings.iter().any(|ceiling| !allows(ceiling, class));
-    let class = step.effects.iter().find(beyond)?;
-    let name = step.name;
-    Some(EffectError::Denied { reason: format!("`{class}` of step `{name}` is over the flow's ceiling") })
 }
 
 /// The schemas of the inputs that one run of a flow has checked: a plan calls the same few steps again and again, and

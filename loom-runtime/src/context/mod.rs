@@ -8,6 +8,7 @@ mod child;
 mod ctx;
 mod decide;
 mod execute;
+mod floor;
 mod negotiate;
 mod parallel;
 mod part;

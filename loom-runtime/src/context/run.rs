@@ -11,7 +11,7 @@ use std::{
 };
 
 use kernel::{
-    Fault, ParkReport, Payload,
+    EffectError, Fault, ParkReport, Payload,
     machine::{Cx, Op, Settled},
 };
 
@@ -27,6 +27,7 @@ pub struct Run<S: Step> {
     cx: Cx,
     place: Place,
     limits: Limits,
+    denied: Option<EffectError>,
     timeout: Option<Duration>,
     detached: bool,
     stage: Stage<Result<Payload, kernel::InvalidPayload>>,
@@ -36,12 +37,19 @@ pub struct Run<S: Step> {
 placed!(Run<S: Step>);
 
 impl<S: Step> Run<S> {
-    pub(super) fn new(cx: Cx, place: Place, limits: Limits, input: S::Input) -> Self {
+    pub(super) fn new(
+        cx: Cx,
+        place: Place,
+        limits: Limits,
+        denied: Option<EffectError>,
+        input: S::Input,
+    ) -> Self {
         let stage = Stage::Inert(Payload::encode(&input));
-        Self { cx, place, limits, timeout: None, detached: false, stage, step: PhantomData }
+        Self { cx, place, limits, denied, timeout: None, detached: false, stage, step: PhantomData }
     }
 
-    /// Allows a second call with this id: it gets the first one's outcome, whatever its input.
+    /// Allows a second call with this id and the same input: it gets the first one's outcome. With another input it is a
+    /// fault, `step_id_reused`, and the execution parks.
     pub fn memo(mut self) -> Self {
         self.place.set_memo();
         self
@@ -65,7 +73,7 @@ impl<S: Step> Future for Run<S> {
     type Output = Result<S::Output, S::Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, limits, timeout, detached, stage, .. } = &mut *self;
+        let Self { cx, place, limits, denied, timeout, detached, stage, .. } = &mut *self;
         let step = S::DESCRIPTOR;
         let settled = stage.poll(context, |input| {
             let input = match input {
@@ -80,7 +88,7 @@ impl<S: Step> Future for Run<S> {
                     return None;
                 }
             };
-            let refuse = limits.refuse_input(step.name, &input);
+            let refuse = denied.take().or_else(|| limits.refuse_input(step.name, &input));
             let (delivery, retry, timeout, detached) = (step.delivery, step.retry, *timeout, *detached);
             let op = Op::Step { step: step.name.into(), input, delivery, retry, timeout, refuse, detached };
             place.call(cx, step.name, op)

@@ -8,6 +8,7 @@ mod agents;
 mod branches;
 mod budgets;
 mod cancels;
+mod ceilings;
 mod checks;
 mod children;
 mod decisions;

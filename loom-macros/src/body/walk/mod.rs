@@ -218,6 +218,13 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_stmt_mut(&mut self, stmt: &mut Stmt) {
+        let dropped = match &*stmt {
+            Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => Some(&*init.expr),
+            Stmt::Expr(call, Some(_)) => Some(call),
+            _ => None,
+        };
+        let unawaited = dropped.and_then(|call| read::unawaited(call, self.ctx)).cloned();
+        self.findings.extend(unawaited.map(Finding::NeverAwaited));
         visit_mut::visit_stmt_mut(self, stmt);
         match stmt {
             Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => self.dropped(&mut init.expr),

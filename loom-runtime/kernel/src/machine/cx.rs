@@ -503,19 +503,27 @@ impl Inner {
     /// Registers a request. `None` when its id is taken: the fault is set then.
     pub(super) fn issue(&mut self, request: Request, mut outcome: Option<Settled>) -> Option<u32> {
         if let Some(slot) = self.slots.get_mut(&request.frame) {
-            if request.memo && !slot.abandoned && slot.op.same_target(&request.op) {
+            let again = request.memo && !slot.abandoned && slot.op.same_target(&request.op);
+            let digest = request.op.digest();
+            if again && slot.digest == digest {
                 slot.holders += 1;
                 slot.next_holder += 1;
                 return Some(slot.next_holder);
             }
-            let message = format!(
-                "`{}` was issued twice in one pass: first at {} ({}), then at {} ({})",
-                request.frame,
-                slot.site,
-                slot.op.describe(),
-                request.site,
-                request.op.describe()
-            );
+            let (frame, first, then) = (&request.frame, &slot.site, &request.site);
+            let message = if again {
+                format!(
+                    "`{frame}` was asked for again with `.memo()` and another input: {} first at {first} (input {}), \
+                     then at {then} (input {digest}), which would have got the outcome of the first",
+                    slot.op.describe(),
+                    slot.digest,
+                )
+            } else {
+                let (one, other) = (slot.op.describe(), request.op.describe());
+                format!(
+                    "`{frame}` was issued twice in one pass: first at {first} ({one}), then at {then} ({other})"
+                )
+            };
             let report = ParkReport::new(Fault::StepIdReused, message).frame(&request.frame);
             self.fault.get_or_insert(ParkReport { near: Some(request.site), ..report });
             return None;

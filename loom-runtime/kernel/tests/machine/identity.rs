@@ -135,7 +135,7 @@ fn b09_memo_asks_for_the_first_outcome_before_and_after_it_is_there() {
     let flow = flow(|cx| async move {
         let one = step(&cx, "rate", json!(1));
         let both = join_all([one, memo(step(&cx, "rate", json!(1)))]).await;
-        let later = memo(step(&cx, "rate", json!(2))).await;
+        let later = memo(step(&cx, "rate", json!(1))).await;
         ok(both.into_iter().chain([later]).map(told).collect::<Vec<_>>())
     });
     let mut play = Play::start(&flow);
@@ -144,6 +144,26 @@ fn b09_memo_asks_for_the_first_outcome_before_and_after_it_is_there() {
     assert_eq!(play.output(), json!([7, 7, 7]));
     assert_eq!(play.invoked.len(), 1);
     replays(&play, &flow);
+}
+
+/// What was computed of one input is not the answer for another.
+#[test]
+fn b09_memo_with_another_input_is_no_second_call() {
+    let flow = flow(|cx| async move {
+        step(&cx, "rate", json!(1)).await;
+        memo(step(&cx, "rate", json!(2))).await;
+        ok(())
+    });
+    let mut play = Play::start(&flow);
+    play.done("rate", json!(7));
+    let report = play.parked(Fault::StepIdReused);
+    for named in [
+        "`.memo()` and another input",
+        &payload(json!(1)).digest().to_string(),
+        &payload(json!(2)).digest().to_string(),
+    ] {
+        assert!(report.message.contains(named), "{named}: {}", report.message);
+    }
 }
 
 #[test]
