@@ -81,7 +81,10 @@ impl Pass {
         }
         let since = match row.status.is_terminal() {
             true => Some(row.updated_at),
-            false => self.store.read(&row.id, row.base, 1).await?.first().map(|begun| begun.at),
+            false => match self.store.read(&row.id, row.base, 1).await {
+                Err(StoreError::Archived { .. }) => None, // it has gone on, and another pass was faster
+                read => read?.first().map(|begun| begun.at),
+            },
         };
         Ok(since.is_some_and(|since| keep.is_over(self.retention.app.now().since(since))))
     }
@@ -103,7 +106,7 @@ impl Pass {
             }
             let parent = match self.parent(&member).await {
                 Ok(Some(parent)) => parent,
-                // A pass that was killed has archived how it began, and had asked all this before.
+                // Of one that a killed pass has begun to archive: that pass had asked before.
                 Ok(None) | Err(StoreError::Archived { .. }) => return Ok(None),
                 Err(StoreError::Corrupt(_)) => return Ok(Some(HeldBy::Unreadable(member.id))),
                 Err(error) => return Err(error),
