@@ -68,6 +68,7 @@ pub use kernel::{
 };
 pub use limits::Limits;
 pub use memory::Memory;
+pub use ports::Lane;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
 pub use projection::{Fact, Fold, FoldError, ProjectFn, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};

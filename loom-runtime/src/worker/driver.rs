@@ -34,7 +34,7 @@ use super::{
 use crate::{
     Ctx,
     inbox_item::Item,
-    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp},
+    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
     step::StepEnv,
 };
 
@@ -104,6 +104,8 @@ type Ended = (FrameId, u32, AttemptEnd);
 pub(super) struct Driver {
     engine: Arc<Engine>,
     execution: ExecutionId,
+    /// Its children's too.
+    turn: Turn,
     fence: u64,
     nudges: mpsc::UnboundedSender<Nudge>,
     told: mpsc::UnboundedReceiver<Nudge>,
@@ -128,6 +130,7 @@ impl Driver {
     pub(super) fn new(
         engine: Arc<Engine>,
         execution: ExecutionId,
+        turn: Turn,
         local: &Local,
         told: mpsc::UnboundedReceiver<Nudge>,
         publish: watch::Sender<Progress>,
@@ -138,6 +141,7 @@ impl Driver {
         Self {
             engine,
             execution,
+            turn,
             fence,
             nudges,
             told,
@@ -390,7 +394,7 @@ impl Driver {
 
     async fn start_child(&mut self, machine: &mut Machine, start: StartChild) -> Result<(), Gone> {
         loop {
-            match self.engine.start_child(&start).await {
+            match self.engine.start_child(&start, &self.turn).await {
                 Ok(Begun::Runs) => return Ok(()),
                 Ok(Begun::Ended(outcome)) => {
                     let (StartChild { child, parent, .. }, item) = (start, NO_ITEM);
