@@ -89,9 +89,10 @@ impl Lane {
 }
 
 impl Rate {
-    /// Its time in microseconds.
+    /// Its time in microseconds; of more than 100,000 years, those.
     pub fn micros(&self) -> i64 {
-        i64::try_from(self.within.as_micros()).unwrap_or(i64::MAX)
+        const LONGEST: i64 = i64::MAX / 3;
+        i64::try_from(self.within.as_micros()).map_or(LONGEST, |micros| micros.min(LONGEST))
     }
 }
 
