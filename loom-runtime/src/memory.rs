@@ -388,9 +388,10 @@ impl<'a> Lines<'a> {
             }
             if let Some(rate) = lane.rate.filter(|_| begins) {
                 let since = self.now.as_micros().saturating_sub(rate.micros());
-                let recent = self.begins.get(&lane.key).map_or(0, |begins| {
-                    begins.iter().filter(|at| at.as_micros() > since).count() as u64
-                });
+                let recent = self
+                    .begins
+                    .get(&lane.key)
+                    .map_or(0, |begins| begins.iter().filter(|at| at.as_micros() > since).count() as u64);
                 if recent + *begun >= rate.begins.get().into() {
                     return None;
                 }

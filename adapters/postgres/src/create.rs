@@ -163,7 +163,11 @@ async fn create(transaction: &mut PgConnection, tried: &[&Creation]) -> sqlx::Re
         .bind(rows.iter().map(|row| Some(i64::from(lane(row)?.at_most?.get()))).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| Some(i64::from(lane(row)?.rate?.begins.get()))).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| Some(lane(row)?.rate?.micros())).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| lane(row).map_or(1, |lane| i32::from(lane.weight.get()))).collect::<Vec<_>>());
+        .bind(
+            rows.iter()
+                .map(|row| lane(row).map_or(1, |lane| i32::from(lane.weight.get())))
+                .collect::<Vec<_>>(),
+        );
     made.fetch_all(transaction).await?.iter().map(|row| Ok((row.try_get(1)?, row.try_get(0)?))).collect()
 }
 

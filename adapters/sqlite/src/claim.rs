@@ -71,7 +71,9 @@ pub(crate) fn choose(script: &mut Script, request: &ClaimRequest, passed: &[i64]
     );
     script.bind(now);
     due(script, request);
-    script.sql(" AND e.key NOT IN (SELECT value FROM json_each(?))").bind(serde_json::json!(passed).to_string());
+    script
+        .sql(" AND e.key NOT IN (SELECT value FROM json_each(?))")
+        .bind(serde_json::json!(passed).to_string());
     script.sql(
         "), held AS MATERIALIZED (SELECT coalesce(lane, x'') AS line, count(*) AS n FROM executions \
          WHERE worker IS NOT NULL AND lease_until >= ? GROUP BY 1), \
@@ -151,8 +153,12 @@ async fn claim_one(transaction: &mut Transaction<'_>, request: &ClaimRequest) ->
 /// What counts against the rates of lanes from now on; what no longer does is forgotten.
 fn note_begins(script: &mut Script, claimed: &[Claimed], now: Timestamp) {
     for Claimed { row, .. } in claimed.iter().filter(|claimed| claimed.fence == 1) {
-        let Some((lane, rate)) = row.turn.lane.as_ref().and_then(|lane| Some((lane, lane.rate?))) else { continue };
-        script.sql("DELETE FROM begins WHERE lane = ? AND at <= ?; INSERT INTO begins (lane, at) VALUES (?, ?);");
+        let Some((lane, rate)) = row.turn.lane.as_ref().and_then(|lane| Some((lane, lane.rate?))) else {
+            continue;
+        };
+        script.sql(
+            "DELETE FROM begins WHERE lane = ? AND at <= ?; INSERT INTO begins (lane, at) VALUES (?, ?);",
+        );
         script.bind(lane.key.clone()).bind(now.as_micros().saturating_sub(rate.micros()));
         script.bind(lane.key.clone()).bind(now.as_micros());
     }

@@ -22,7 +22,8 @@ async fn up_to(store: &Shared, limit: usize, now: i64) -> Vec<Claimed> {
 }
 
 pub async fn a_turn_reads_back(store: Shared) {
-    let lane = Lane::new("tenant \u{0}é").at_most(u32::MAX).rate(3, Duration::from_micros(7)).weight(u16::MAX);
+    let lane =
+        Lane::new("tenant \u{0}é").at_most(u32::MAX).rate(3, Duration::from_micros(7)).weight(u16::MAX);
     let made = [
         with("all", 7, -3, Some(lane)),
         with("plain", 7, i16::MAX, Some(Lane::new(""))),
@@ -52,7 +53,11 @@ pub async fn a_turn_is_content_of_its_batch(store: Shared) {
         Lane { key: "b".into(), ..lane.clone() },
     ];
     let mut others: Vec<_> = others.map(|lane| Turn { priority: 1, lane: Some(lane) }).into();
-    others.extend([Turn { priority: 2, lane: Some(lane) }, Turn { priority: 1, lane: None }, Turn::default()]);
+    others.extend([
+        Turn { priority: 2, lane: Some(lane) },
+        Turn { priority: 1, lane: None },
+        Turn::default(),
+    ]);
     for turn in others {
         let other = store.create(NewExecution { turn: turn.clone(), ..new.clone() }).await.expect("created");
         assert!(matches!(other, Created::Exists(_)), "{turn:?}");
