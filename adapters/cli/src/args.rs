@@ -142,7 +142,7 @@ pub(crate) struct Start {
     /// The lane that it waits in, with others that name the same
     #[arg(long, value_name = "KEY")]
     pub(crate) lane: Option<String>,
-    /// How many of its lane may run at once, in all workers; no bound unless given
+    /// How many of its lane may run at once, in all workers; as many as there are unless given
     #[arg(long, value_name = "N", requires = "lane", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) at_most: Option<u32>,
     #[command(flatten)]
