@@ -49,6 +49,7 @@ mod link;
 mod post;
 mod queue;
 mod read;
+mod removal;
 mod row;
 mod schema;
 mod snapshot;

@@ -17,7 +17,7 @@ macro_rules! execution {
     ($rest:literal) => {
         concat!(
             "SELECT e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, e.wake_at, ",
-            "e.worker, e.lease_until, e.fence, e.takeovers, e.base, ",
+            "e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first, ",
             "e.priority, e.lane, e.at_most, e.rate, e.rate_within, e.weight",
             $rest
         )
@@ -26,7 +26,7 @@ macro_rules! execution {
 pub(crate) use execution;
 
 /// How many columns [`execution!`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 20;
+pub(crate) const EXECUTION_WIDTH: usize = 21;
 
 /// The status of a row that holds the place of an execution that items have come for early.
 pub(crate) const AWAITED: &str = "awaited";
@@ -118,6 +118,7 @@ pub(crate) fn read(row: &PgRow) -> Result<ExecutionRow, StoreError> {
         input: read.digest(3)?,
         status: read.status(4)?,
         next: read.count(5)?,
+        first: read.count(14)?,
         base: read.count(13)?,
         created_at: read.instant(6)?,
         updated_at: read.instant(7)?,
@@ -137,18 +138,18 @@ fn turn(read: &Reader<'_>) -> Result<Turn, StoreError> {
         let number = read.get::<Option<i64>>(at)?;
         number.map(|n| n.try_into().ok().and_then(NonZeroU32::new).ok_or_else(|| odd(what))).transpose()
     };
-    let priority = read.get(14)?;
-    let Some(key) = read.maybe_text(15)? else { return Ok(Turn { priority, lane: None }) };
-    let rate = match (limit(17, "rate")?, read.get::<Option<i64>>(18)?) {
+    let priority = read.get(15)?;
+    let Some(key) = read.maybe_text(16)? else { return Ok(Turn { priority, lane: None }) };
+    let rate = match (limit(18, "rate")?, read.get::<Option<i64>>(19)?) {
         (Some(begins), Some(within)) => {
             let within = within.try_into().map_err(|_| odd("rate"))?;
             Some(Rate { begins, within: Duration::from_micros(within) })
         }
         _ => None,
     };
-    let weight = read.get::<i32>(19)?.try_into().ok().and_then(NonZeroU16::new);
+    let weight = read.get::<i32>(20)?.try_into().ok().and_then(NonZeroU16::new);
     let weight = weight.ok_or_else(|| odd("weight"))?;
-    Ok(Turn { priority, lane: Some(Lane { key, at_most: limit(16, "bound")?, rate, weight }) })
+    Ok(Turn { priority, lane: Some(Lane { key, at_most: limit(17, "bound")?, rate, weight }) })
 }
 
 /// Of a list, what can be read; what cannot is reported, and hides nothing else.

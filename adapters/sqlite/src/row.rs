@@ -14,11 +14,11 @@ use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 
 /// The columns of an execution `e`, in the order in which [`execution`] reads them.
 pub(crate) const EXECUTION: &str = "e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, \
-     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base, \
+     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first, \
      e.priority, e.lane, e.at_most, e.rate, e.rate_within, e.weight";
 
 /// How many columns [`EXECUTION`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 20;
+pub(crate) const EXECUTION_WIDTH: usize = 21;
 
 /// Reads columns by position, and names the execution when one makes no sense.
 pub(crate) struct Reader<'r> {
@@ -82,6 +82,7 @@ pub(crate) fn execution(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         status: Status::named(status)
             .ok_or_else(|| read.corrupt(&format!("{status:?} where a status is expected")))?,
         next: read.count(5)?,
+        first: read.count(14)?,
         base: read.count(13)?,
         created_at: read.instant(6)?,
         updated_at: read.instant(7)?,
@@ -100,18 +101,18 @@ fn turn(read: &Reader<'_>) -> Result<Turn, StoreError> {
         let number = read.get::<Option<i64>>(at)?;
         number.map(|n| n.try_into().ok().and_then(NonZeroU32::new).ok_or_else(|| odd(what))).transpose()
     };
-    let priority = read.get::<i64>(14)?.try_into().map_err(|_| odd("priority"))?;
-    let Some(key) = read.get(15)? else { return Ok(Turn { priority, lane: None }) };
-    let rate = match (limit(17, "rate")?, read.get::<Option<i64>>(18)?) {
+    let priority = read.get::<i64>(15)?.try_into().map_err(|_| odd("priority"))?;
+    let Some(key) = read.get(16)? else { return Ok(Turn { priority, lane: None }) };
+    let rate = match (limit(18, "rate")?, read.get::<Option<i64>>(19)?) {
         (Some(begins), Some(within)) => {
             let within = within.try_into().map_err(|_| odd("rate"))?;
             Some(Rate { begins, within: Duration::from_micros(within) })
         }
         _ => None,
     };
-    let weight = read.get::<i64>(19)?.try_into().ok().and_then(NonZeroU16::new);
+    let weight = read.get::<i64>(20)?.try_into().ok().and_then(NonZeroU16::new);
     let weight = weight.ok_or_else(|| odd("weight"))?;
-    Ok(Turn { priority, lane: Some(Lane { key, at_most: limit(16, "bound")?, rate, weight }) })
+    Ok(Turn { priority, lane: Some(Lane { key, at_most: limit(17, "bound")?, rate, weight }) })
 }
 
 /// Of a list, what can be read; what cannot is reported, and hides nothing else.

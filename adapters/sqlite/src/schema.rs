@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 6;
+pub(crate) const VERSION: i64 = 7;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -156,6 +156,11 @@ CREATE TABLE snapshots (
 ) STRICT;
 ";
 
+/// `first` is the first event that a log still holds. What was before it is in an archive.
+const REMOVALS: &str = "
+ALTER TABLE executions ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
+";
+
 /// Turns. `begins` holds when executions of a lane with a rate were claimed for the first time, for as long as it counts.
 const TURNS: &str = "
 ALTER TABLE executions ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
@@ -186,6 +191,7 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(3, "snapshots", SNAPSHOTS),
         step(4, "unfit programs", UNFIT),
         step(5, "snapshots by what they are of", SUBJECTS),
+        step(6, "removals", REMOVALS),
         step(VERSION, "turns", TURNS),
     ];
     let mut migrator = Migrator::with_migrations(steps);
