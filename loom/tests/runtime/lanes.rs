@@ -29,7 +29,7 @@ async fn guiding(ctx: Ctx) -> loom::Result<usize> {
 
 #[flow]
 async fn deciding(ctx: Ctx) -> loom::Result<bool> {
-    ctx.suspend::<bool>("decision").await
+    Ok(ctx.suspend::<bool>("decision").await?)
 }
 
 fn all() -> Registry {
