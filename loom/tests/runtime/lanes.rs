@@ -86,7 +86,7 @@ on_both! {
         let lane = Lane::new("tour").at_most(1).weight(2);
         let tour = app.start(guiding()).lane(lane.clone()).priority(-4);
         assert_eq!(tour.id("guide").await.unwrap().result().await.unwrap(), 1);
-        for name in ["guide", "visitor"] {
+        for name in ["guide", "guide:visitor"] {
             let turn = app.row(&id(name)).await.unwrap().turn;
             assert_eq!((turn.priority, turn.lane), (-4, Some(lane.clone())), "{name}");
         }
@@ -106,7 +106,7 @@ on_both! {
             let start = alone.start_dynamic(flow, Payload::null()).id(flow).lane(lane.clone());
             start.alone().await.unwrap();
         }
-        for flow in ["guiding", "visiting", "visitor"] {
+        for flow in ["guiding", "visiting", "guiding:visitor"] {
             alone.until(&id(flow), &[Status::Completed]).await.unwrap();
         }
     }
