@@ -73,6 +73,7 @@ pub use kernel::{
 pub use limits::Limits;
 pub use memory::Memory;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
+pub use ports::Lane;
 pub use projection::{Fact, Fold, FoldError, ProjectFn, Projection, ProjectionDescriptor, StepOutcome};
 pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{

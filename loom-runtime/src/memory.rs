@@ -2,6 +2,7 @@
 //! Not durable, and not a mock: what it refuses, every store refuses.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -38,6 +39,8 @@ struct Tables {
     branches: BTreeMap<String, BranchRow>,
     /// By what each is of and how many events it holds; `None` for one that is marked bad.
     snapshots: BTreeMap<(ExecutionId, String), BTreeMap<u64, Option<String>>>,
+    /// When executions of a lane with a rate were claimed for the first time.
+    begins: BTreeMap<String, Vec<Timestamp>>,
     /// The newest inbox position given out.
     inbox: InboxId,
 }
@@ -188,16 +191,37 @@ impl LeaseStore for Memory {
                 && request.flows.as_ref().is_none_or(|flows| flows.contains(&row.flow))
         };
         let mut tables = self.tables();
+        let tables = &mut *tables;
+        let mut lines = Lines::new(&tables.executions, &tables.begins, request.now);
         let mut due: Vec<_> = tables
             .executions
-            .values_mut()
+            .values()
             .filter(|execution| wanted(&execution.row) && !execution.is_left_to_others(request))
             .filter_map(|execution| execution.due(request.now).map(|(since, why)| (since, why, execution)))
             .collect();
         // Stable, and the map is sorted: equals stay in order of their ids.
-        due.sort_by_key(|(since, ..)| *since);
-        due.truncate(request.limit);
-        Ok(due.into_iter().map(|(_, take_up, execution)| execution.claim(request, take_up)).collect())
+        due.sort_by_key(|(since, _, execution)| (Reverse(execution.row.turn.priority), *since));
+        let mut chosen: Vec<_> = due
+            .into_iter()
+            .filter_map(|(since, why, execution)| {
+                let share = lines.admit(execution)?;
+                let rank = (Reverse(execution.row.turn.priority), share, since);
+                Some((rank, why, execution.row.id.clone()))
+            })
+            .collect();
+        chosen.sort_by_key(|(rank, ..)| *rank);
+        chosen.truncate(request.limit);
+        let mut claimed = Vec::with_capacity(chosen.len());
+        for (_, take_up, id) in chosen {
+            let execution = tables.of(&id)?;
+            let begins = execution.fence == 0;
+            claimed.push(execution.claim(request, take_up));
+            let lane = claimed.last().and_then(|claimed| claimed.row.turn.lane.as_ref());
+            if let Some(lane) = lane.filter(|lane| begins && lane.rate.is_some()) {
+                tables.begins.entry(lane.key.clone()).or_default().push(request.now);
+            }
+        }
+        Ok(claimed)
     }
 
     async fn renew(
@@ -348,6 +372,59 @@ impl SnapshotStore for Memory {
         let old: Vec<u64> = good.skip(keep).collect();
         old.iter().for_each(|sequence| drop(kept.remove(sequence)));
         Ok(())
+    }
+}
+
+/// The lanes as a claim finds them, and what it has let in.
+struct Lines<'a> {
+    /// Leases by lane; those of executions without one too.
+    held: BTreeMap<Option<&'a str>, u64>,
+    begins: &'a BTreeMap<String, Vec<Timestamp>>,
+    now: Timestamp,
+    /// Let in by lane: in all, and for the first time.
+    admitted: BTreeMap<Option<&'a str>, (u64, u64)>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(
+        executions: &'a BTreeMap<ExecutionId, Execution>,
+        begins: &'a BTreeMap<String, Vec<Timestamp>>,
+        now: Timestamp,
+    ) -> Self {
+        let mut held = BTreeMap::new();
+        for Execution { row, .. } in executions.values() {
+            if row.lease.as_ref().is_some_and(|lease| lease.until >= now) {
+                *held.entry(row.turn.lane.as_ref().map(|lane| lane.key.as_str())).or_default() += 1;
+            }
+        }
+        Self { held, begins, now, admitted: BTreeMap::new() }
+    }
+
+    /// Lets the next in line in, unless its lane holds it back; answers its lane's share with it.
+    fn admit(&mut self, execution: &'a Execution) -> Option<u64> {
+        let lane = execution.row.turn.lane.as_ref();
+        let key = lane.map(|lane| lane.key.as_str());
+        let held = self.held.get(&key).copied().unwrap_or_default();
+        let (running, begun) = self.admitted.entry(key).or_default();
+        let begins = execution.fence == 0;
+        if let Some(lane) = lane {
+            if lane.at_most.is_some_and(|most| held + *running >= most.get().into()) {
+                return None;
+            }
+            if let Some(rate) = lane.rate.filter(|_| begins) {
+                let since = self.now.as_micros().saturating_sub(rate.micros());
+                let recent = self
+                    .begins
+                    .get(&lane.key)
+                    .map_or(0, |begins| begins.iter().filter(|at| at.as_micros() > since).count() as u64);
+                if recent + *begun >= rate.begins.get().into() {
+                    return None;
+                }
+            }
+        }
+        *running += 1;
+        *begun += u64::from(begins);
+        Some((held + *running) * 1_000_000 / lane.map_or(1, |lane| lane.weight.get().into()))
     }
 }
 

@@ -142,6 +142,15 @@ pub(crate) struct Start {
     /// The input, as with `--input`, or `-` to read it from standard input
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     pub(crate) json_input: Option<String>,
+    /// Whether it goes before others that are due: those with more do. 0 unless given
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) priority: Option<i16>,
+    /// The lane that it waits in, with others that name the same
+    #[arg(long, value_name = "KEY")]
+    pub(crate) lane: Option<String>,
+    /// How many of its lane may run at once, in all workers; as many as there are unless given
+    #[arg(long, value_name = "N", requires = "lane", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) at_most: Option<u32>,
     #[command(flatten)]
     pub(crate) detach: Detach,
 }

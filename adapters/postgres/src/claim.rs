@@ -10,19 +10,43 @@ use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
 use crate::{
     create::due_of_lease,
     head::AT_ONCE,
+    lane::Lanes,
     row::{self, integer},
 };
 
-/// What is due, oldest first; rows that another transaction holds are left for the next time.
-const DUE: &str = row::execution!(
-    " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+/// What may be claimed, in order of the turns; rows that another transaction holds are left for the next time.
+///
+/// A lane lets its executions in one after the other: those that would begin as far as its rate allows, then what is
+/// left as far as it has slots. `line` is the lane, and a value that no lane has for all that are without. A row is
+/// looked at again once it is locked: it may have been claimed since.
+const DUE: &str = concat!(
+    "WITH due AS MATERIALIZED (SELECT e.key, e.id, e.priority, e.lane, coalesce('\\x01'::bytea || e.lane, '') AS line, \
+     e.at_most, e.rate, e.rate_within, e.weight, e.fence = 0 AS begins, \
+     CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END AS since \
+     FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
      AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) \
      AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
         OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
         WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
-        WHERE i.execution = e.key AND NOT i.consumed AND i.id > e.seen) END <= $6) \
-     ORDER BY CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END, e.id \
-     LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED"
+        WHERE i.execution = e.key AND NOT i.consumed AND i.id > e.seen) END <= $6)), \
+     held AS MATERIALIZED (SELECT coalesce('\\x01'::bytea || lane, '') AS line, count(*) AS n FROM executions \
+     WHERE worker IS NOT NULL AND lease_until >= $1 GROUP BY 1), \
+     begun AS MATERIALIZED (SELECT r.line, r.rate_within, (SELECT count(*) FROM begins AS b \
+     WHERE sha256(b.lane) = sha256(r.lane) AND b.at > $1 - r.rate_within) AS n \
+     FROM (SELECT DISTINCT line, lane, rate_within FROM due WHERE rate IS NOT NULL) AS r), \
+     timely AS (SELECT d.*, coalesce(b.n, 0) + count(*) FILTER (WHERE d.begins) OVER (PARTITION BY d.line \
+     ORDER BY d.priority DESC, d.since, d.id ROWS UNBOUNDED PRECEDING) AS nth \
+     FROM due AS d LEFT JOIN begun AS b ON b.line = d.line AND b.rate_within = d.rate_within), \
+     placed AS (SELECT t.*, coalesce(h.n, 0) + row_number() OVER (PARTITION BY t.line \
+     ORDER BY t.priority DESC, t.since, t.id) AS place FROM timely AS t LEFT JOIN held AS h ON h.line = t.line \
+     WHERE NOT t.begins OR t.rate IS NULL OR t.nth <= t.rate) ",
+    row::execution!(
+        " FROM placed AS p JOIN executions AS e ON e.key = p.key \
+         WHERE (p.at_most IS NULL OR p.place <= p.at_most) \
+         AND e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+         ORDER BY p.priority DESC, p.place * 1000000 / greatest(p.weight, 1), p.since, p.id \
+         LIMIT $4 FOR NO KEY UPDATE OF e SKIP LOCKED"
+    )
 );
 
 /// The same of one execution. Somebody asks for just this one: a transaction that holds it is waited for.
@@ -57,12 +81,11 @@ pub(crate) async fn claim(
         }
     }
     let mut transaction = connection.begin().await?;
-    let (mut claimed, mut keys, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
-    while claimed.len() < request.limit {
-        let passed: Vec<i64> = keys.iter().chain(&unreadable).copied().collect();
-        let missing = integer((request.limit - claimed.len()) as u64);
+    let (mut chosen, mut unreadable) = (Vec::new(), Vec::new());
+    loop {
+        let limit = integer(request.limit as u64);
         let due = sqlx::query(if request.execution.is_some() { DUE_ONE } else { DUE });
-        let mut due = due.bind(request.now.as_micros()).bind(&request.flows).bind(passed).bind(missing);
+        let mut due = due.bind(request.now.as_micros()).bind(&request.flows).bind(&unreadable).bind(limit);
         due = match (&request.execution, request.program) {
             (Some(execution), _) => due.bind(execution.as_str()),
             // No program is unfit when there is none to look for.
@@ -76,21 +99,26 @@ pub(crate) async fn claim(
         for row in due.fetch_all(&mut *transaction).await? {
             let (key, fence): (i64, i64) = (row.try_get(0)?, row.try_get(11)?);
             match row::read(&row) {
-                Ok(found) => {
-                    keys.push(key);
-                    claimed.push(lease(found, fence.unsigned_abs() + 1, request));
-                }
+                Ok(found) => chosen.push((key, fence.unsigned_abs(), found)),
                 Err(error) => {
                     tracing::error!(%error, "passed over by a claim");
                     unreadable.push(key);
                 }
             }
         }
-        // Ask again only to replace what could not be read: it must not keep others from being claimed.
+        // What cannot be read must not keep others from being claimed, nor hold a place in a lane: chosen anew without it.
         if unreadable.len() == before {
             break;
         }
+        chosen.clear();
     }
+    let rows = chosen.iter().map(|(.., row)| row);
+    let waits = request.execution.is_some();
+    let mut lanes = Lanes::lock(&mut transaction, rows, request.now, waits).await?;
+    chosen.retain(|(_, fence, row)| lanes.admit(row, *fence == 0));
+    lanes.write(&mut transaction, request.now).await?;
+    let (keys, claimed): (Vec<i64>, Vec<Claimed>) =
+        chosen.into_iter().map(|(key, fence, row)| (key, lease(row, fence + 1, request))).unzip();
     if !keys.is_empty() {
         let until = request.until.as_micros();
         let lease = sqlx::query(LEASE).bind(keys).bind(&request.worker).bind(until);

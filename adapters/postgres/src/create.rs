@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Status},
-    ports::{Created, ExecutionRow, NewExecution, StoreError},
+    ports::{Created, ExecutionRow, Lane, NewExecution, StoreError},
 };
 use sqlx::{PgConnection, Row};
 
@@ -20,19 +20,25 @@ use crate::{
 /// becomes the execution, and keeps its inbox. The events name their execution by its number among the new ones.
 const CREATE: &str = "WITH made AS (\
         INSERT INTO executions AS e (id, flow, input, created_at, first_batch, first_content, status, worker, \
-           lease_until, fence, due_at, base, takeovers, next, updated_at, batch, content) \
+           lease_until, fence, due_at, base, takeovers, next, updated_at, batch, content, \
+           priority, lane, at_most, rate, rate_within, weight) \
         SELECT w.id, w.flow, w.input, w.created_at, w.batch, w.content, $1, w.worker, w.lease_until, w.fence, w.due_at, \
-           w.base, 0, w.next, w.updated_at, w.batch, w.content \
+           w.base, 0, w.next, w.updated_at, w.batch, w.content, \
+           w.priority, w.lane, w.at_most, w.rate, w.rate_within, w.weight \
         FROM unnest($9::text[], $10::text[], $11::bytea[], $12::bigint[], $13::bytea[], $14::bytea[], $15::text[], \
-           $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[]) \
-           AS w (id, flow, input, created_at, batch, content, worker, lease_until, fence, due_at, base, next, updated_at) \
+           $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[], \
+           $22::smallint[], $23::bytea[], $24::bigint[], $25::bigint[], $26::bigint[], $27::int[]) \
+           AS w (id, flow, input, created_at, batch, content, worker, lease_until, fence, due_at, base, next, updated_at, \
+              priority, lane, at_most, rate, rate_within, weight) \
         ORDER BY w.id COLLATE \"C\" \
         ON CONFLICT (id) DO UPDATE SET flow = excluded.flow, input = excluded.input, \
            created_at = excluded.created_at, first_batch = excluded.first_batch, \
            first_content = excluded.first_content, status = excluded.status, worker = excluded.worker, \
            lease_until = excluded.lease_until, fence = excluded.fence, due_at = excluded.due_at, \
            base = excluded.base, next = excluded.next, updated_at = excluded.updated_at, batch = excluded.batch, \
-           content = excluded.content WHERE e.status = 'awaited' \
+           content = excluded.content, priority = excluded.priority, lane = excluded.lane, \
+           at_most = excluded.at_most, rate = excluded.rate, rate_within = excluded.rate_within, \
+           weight = excluded.weight WHERE e.status = 'awaited' \
         RETURNING key, id\
      ), written AS (\
         INSERT INTO events (execution, sequence, kind, at, schema, payload, meta) \
@@ -151,8 +157,22 @@ async fn create(transaction: &mut PgConnection, tried: &[&Creation]) -> sqlx::Re
         .bind(rows.iter().map(|row| due_of_lease(until(row))).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| integer(row.base)).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| integer(row.next)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.updated_at.as_micros()).collect::<Vec<_>>());
+        .bind(rows.iter().map(|row| row.updated_at.as_micros()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.turn.priority).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(lane(row)?.key.as_bytes().to_vec())).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(i64::from(lane(row)?.at_most?.get()))).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(i64::from(lane(row)?.rate?.begins.get()))).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(lane(row)?.rate?.micros())).collect::<Vec<_>>())
+        .bind(
+            rows.iter()
+                .map(|row| lane(row).map_or(1, |lane| i32::from(lane.weight.get())))
+                .collect::<Vec<_>>(),
+        );
     made.fetch_all(transaction).await?.iter().map(|row| Ok((row.try_get(1)?, row.try_get(0)?))).collect()
+}
+
+fn lane(row: &ExecutionRow) -> Option<&Lane> {
+    row.turn.lane.as_ref()
 }
 
 /// A lease holds up to and with its last microsecond; without one anybody may take a running execution.

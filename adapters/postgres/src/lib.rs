@@ -44,6 +44,7 @@ mod error;
 mod gate;
 mod head;
 mod hint;
+mod lane;
 mod link;
 mod post;
 mod queue;

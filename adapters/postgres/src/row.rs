@@ -1,9 +1,14 @@
 //! Stored rows as values of the ports, and what is said when they make no sense.
 //! Not the queries that select them.
 
+use std::{
+    num::{NonZeroU16, NonZeroU32},
+    time::Duration,
+};
+
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Status, Timestamp},
-    ports::{ExecutionRow, Lease, StoreError},
+    ports::{ExecutionRow, Lane, Lease, Rate, StoreError, Turn},
 };
 use sqlx::{Decode, Postgres, Row, Type, postgres::PgRow};
 
@@ -12,7 +17,8 @@ macro_rules! execution {
     ($rest:literal) => {
         concat!(
             "SELECT e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, e.wake_at, ",
-            "e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first",
+            "e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first, ",
+            "e.priority, e.lane, e.at_most, e.rate, e.rate_within, e.weight",
             $rest
         )
     };
@@ -20,7 +26,7 @@ macro_rules! execution {
 pub(crate) use execution;
 
 /// How many columns [`execution!`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 15;
+pub(crate) const EXECUTION_WIDTH: usize = 21;
 
 /// The status of a row that holds the place of an execution that items have come for early.
 pub(crate) const AWAITED: &str = "awaited";
@@ -120,8 +126,30 @@ pub(crate) fn read(row: &PgRow) -> Result<ExecutionRow, StoreError> {
         lease,
         takeovers: u32::try_from(takeovers)
             .map_err(|_| read.corrupt(&format!("{takeovers} where a count is expected")))?,
+        turn: turn(&read)?,
         id: id.clone(),
     })
+}
+
+/// The last columns of [`execution!`].
+fn turn(read: &Reader<'_>) -> Result<Turn, StoreError> {
+    let odd = |what: &str| read.corrupt(&format!("its {what} makes no sense"));
+    let limit = |at, what| -> Result<Option<NonZeroU32>, StoreError> {
+        let number = read.get::<Option<i64>>(at)?;
+        number.map(|n| n.try_into().ok().and_then(NonZeroU32::new).ok_or_else(|| odd(what))).transpose()
+    };
+    let priority = read.get(15)?;
+    let Some(key) = read.maybe_text(16)? else { return Ok(Turn { priority, lane: None }) };
+    let rate = match (limit(18, "rate")?, read.get::<Option<i64>>(19)?) {
+        (Some(begins), Some(within)) => {
+            let within = within.try_into().map_err(|_| odd("rate"))?;
+            Some(Rate { begins, within: Duration::from_micros(within) })
+        }
+        _ => None,
+    };
+    let weight = read.get::<i32>(20)?.try_into().ok().and_then(NonZeroU16::new);
+    let weight = weight.ok_or_else(|| odd("weight"))?;
+    Ok(Turn { priority, lane: Some(Lane { key, at_most: limit(17, "bound")?, rate, weight }) })
 }
 
 /// Of a list, what can be read; what cannot is reported, and hides nothing else.

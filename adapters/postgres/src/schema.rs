@@ -9,7 +9,7 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// In order, from version 1. One that was released is never edited. Workers of the build before go on while one
 /// runs, so a migration only adds: tables, columns that may be null or have a constant default, indexes of new or
 /// small tables. What takes longer is done in the background by a later build.
-const MIGRATIONS: [&str; 2] = [TABLES, REMOVALS];
+const MIGRATIONS: [&str; 3] = [TABLES, REMOVALS, TURNS];
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim.
@@ -132,6 +132,23 @@ CREATE TABLE unfit (
 
 /// `first` is the first event that a log still holds. What was before it is in an archive.
 const REMOVALS: &str = "ALTER TABLE executions ADD COLUMN first bigint NOT NULL DEFAULT 0";
+
+/// Turns. `begins` holds when executions of a lane with a rate were claimed for the first time, for as long as it counts.
+const TURNS: &str = r#"
+ALTER TABLE executions
+    ADD COLUMN priority smallint NOT NULL DEFAULT 0,
+    ADD COLUMN lane bytea,
+    ADD COLUMN at_most bigint,
+    ADD COLUMN rate bigint,
+    ADD COLUMN rate_within bigint,
+    ADD COLUMN weight int NOT NULL DEFAULT 1;
+
+CREATE TABLE begins (
+    lane bytea NOT NULL,
+    at bigint NOT NULL
+);
+CREATE INDEX begins_order ON begins (sha256(lane), at);
+"#;
 
 /// What a schema is like.
 pub(crate) enum Found {

@@ -103,7 +103,17 @@ async fn own(store: Sqlite, n: usize) -> Vec<f64> {
     let claim = Some(("worker".into(), at));
     let (batch, flow) = (Digest::of(id.as_str().as_bytes()), "flow".into());
     let (records, gates) = (vec![record(0)], Vec::new());
-    let new = NewExecution { id: id.clone(), flow, input, records, gates, base: 0, batch, claim };
+    let new = NewExecution {
+        id: id.clone(),
+        flow,
+        input,
+        records,
+        gates,
+        base: 0,
+        batch,
+        claim,
+        turn: Default::default(),
+    };
     let Created::New { fence } = store.create(new).await.unwrap() else { panic!("a fresh file") };
     let (mut waits, started) = (Vec::new(), Instant::now());
     while started.elapsed() < ROUND {

@@ -57,6 +57,45 @@ pub(crate) fn due(script: &mut Script, request: &ClaimRequest) {
     }
 }
 
+/// What may be claimed, in order of the turns: at most `limit`, and none of those passed over.
+///
+/// A lane lets its executions in one after the other: those that would begin as far as its rate allows, then what is
+/// left as far as it has slots. `line` is the lane, and a value that no lane has for all that are without.
+pub(crate) fn choose(script: &mut Script, request: &ClaimRequest, passed: &[i64], limit: usize) {
+    let now = request.now.as_micros();
+    script.sql(
+        "WITH due AS MATERIALIZED (SELECT e.key, e.id, e.priority, coalesce(e.lane, x'') AS line, e.at_most, \
+         e.rate, e.rate_within, e.weight, e.fence = 0 AS begins, \
+         CASE WHEN e.status = 'suspended' AND e.wake_at <= ? THEN e.wake_at ELSE e.created_at END AS since \
+         FROM executions AS e WHERE ",
+    );
+    script.bind(now);
+    due(script, request);
+    script
+        .sql(" AND e.key NOT IN (SELECT value FROM json_each(?))")
+        .bind(serde_json::json!(passed).to_string());
+    script.sql(
+        "), held AS MATERIALIZED (SELECT coalesce(lane, x'') AS line, count(*) AS n FROM executions \
+         WHERE worker IS NOT NULL AND lease_until >= ? GROUP BY 1), \
+         begun AS MATERIALIZED (SELECT r.line, r.rate_within, (SELECT count(*) FROM begins AS b \
+         WHERE b.lane = r.line AND b.at > ? - r.rate_within) AS n \
+         FROM (SELECT DISTINCT line, rate_within FROM due WHERE rate IS NOT NULL) AS r), \
+         timely AS (SELECT d.*, coalesce(b.n, 0) + sum(d.begins) OVER (PARTITION BY d.line \
+         ORDER BY d.priority DESC, d.since, d.id ROWS UNBOUNDED PRECEDING) AS nth \
+         FROM due AS d LEFT JOIN begun AS b ON b.line = d.line AND b.rate_within = d.rate_within), \
+         placed AS (SELECT t.*, coalesce(h.n, 0) + row_number() OVER (PARTITION BY t.line \
+         ORDER BY t.priority DESC, t.since, t.id) AS place FROM timely AS t LEFT JOIN held AS h ON h.line = t.line \
+         WHERE NOT t.begins OR t.rate IS NULL OR t.nth <= t.rate) \
+         SELECT ",
+    );
+    script.bind(now).bind(now);
+    script.sql(row::EXECUTION).sql(
+        " FROM placed AS p JOIN executions AS e ON e.key = p.key WHERE p.at_most IS NULL OR p.place <= p.at_most \
+         ORDER BY p.priority DESC, p.place * 1000000 / p.weight, p.since, p.id LIMIT ?;",
+    );
+    script.bind(integer(limit as u64));
+}
+
 /// Answers every claim, one after the other: what the first gets the second does not.
 pub(crate) async fn claim(
     transaction: &mut Transaction<'_>,
@@ -74,21 +113,8 @@ pub(crate) async fn claim(
 async fn claim_one(transaction: &mut Transaction<'_>, request: &ClaimRequest) -> sqlx::Result<Vec<Claimed>> {
     let (mut claimed, mut keys, mut unreadable) = (Vec::new(), Vec::new(), HashSet::new());
     loop {
-        let missing = request.limit.saturating_sub(claimed.len());
-        if missing == 0 {
-            break;
-        }
-        let script = transaction.script();
-        script.sql("SELECT ").sql(row::EXECUTION).sql(" FROM executions AS e WHERE ");
-        due(script, request);
-        script.sql(" AND e.key NOT IN (SELECT value FROM json_each(?))");
-        let passed: Vec<i64> = keys.iter().chain(&unreadable).copied().collect();
-        script.bind(serde_json::json!(passed).to_string());
-        script.sql(
-            " ORDER BY CASE WHEN e.status = 'suspended' AND e.wake_at <= ? THEN e.wake_at ELSE e.created_at END, \
-             e.id LIMIT ?;",
-        );
-        script.bind(request.now.as_micros()).bind(integer(missing as u64));
+        let passed: Vec<i64> = unreadable.iter().copied().collect();
+        choose(transaction.script(), request, &passed, request.limit);
         let before = unreadable.len();
         for row in transaction.fetch().await? {
             let (key, fence): (i64, i64) = (row.try_get(0)?, row.try_get(11)?);
@@ -103,10 +129,11 @@ async fn claim_one(transaction: &mut Transaction<'_>, request: &ClaimRequest) ->
                 }
             }
         }
-        // Ask again only to replace what could not be read: it must not keep others from being claimed.
+        // What cannot be read must not keep others from being claimed, nor hold a place in a lane: chosen anew without it.
         if unreadable.len() == before {
             break;
         }
+        (claimed, keys) = (Vec::new(), Vec::new());
     }
     if !keys.is_empty() {
         let until = request.until.as_micros();
@@ -118,8 +145,23 @@ async fn claim_one(transaction: &mut Transaction<'_>, request: &ClaimRequest) ->
         );
         script.bind(request.worker.as_str()).bind(until).bind(due_of_lease(Some(until)));
         script.bind(request.now.as_micros()).bind(serde_json::json!(keys).to_string());
+        note_begins(script, &claimed, request.now);
     }
     Ok(claimed)
+}
+
+/// What counts against the rates of lanes from now on; what no longer does is forgotten.
+fn note_begins(script: &mut Script, claimed: &[Claimed], now: Timestamp) {
+    for Claimed { row, .. } in claimed.iter().filter(|claimed| claimed.fence == 1) {
+        let Some((lane, rate)) = row.turn.lane.as_ref().and_then(|lane| Some((lane, lane.rate?))) else {
+            continue;
+        };
+        script.sql(
+            "DELETE FROM begins WHERE lane = ? AND at <= ?; INSERT INTO begins (lane, at) VALUES (?, ?);",
+        );
+        script.bind(lane.key.clone()).bind(now.as_micros().saturating_sub(rate.micros()));
+        script.bind(lane.key.clone()).bind(now.as_micros());
+    }
 }
 
 /// The row as the claim leaves it.

@@ -81,9 +81,10 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
     let script = transaction.script();
     script.sql(
         "INSERT INTO executions (key, id, flow, input, status, next, created_at, updated_at, worker, \
-         lease_until, fence, takeovers, base, seen, due_at, first_batch, first_content, batch, content) VALUES ",
+         lease_until, fence, takeovers, base, seen, due_at, first_batch, first_content, batch, content, \
+         priority, lane, at_most, rate, rate_within, weight) VALUES ",
     );
-    script.rows(new.len(), 19).sql(";");
+    script.rows(new.len(), 25).sql(";");
     for (key, new) in new {
         let (batch, content) = (new.batch.bytes().to_vec(), new.content().bytes().to_vec());
         let ExecutionRow { next, base, created_at, updated_at, .. } = new.row();
@@ -96,6 +97,12 @@ fn write(transaction: &mut Transaction<'_>, new: &[(i64, &NewExecution)]) {
         script.bind(0_i64).bind(integer(base)).bind(0_i64);
         script.bind(crate::claim::due_of_lease(until));
         script.bind(batch.clone()).bind(content.clone()).bind(batch).bind(content);
+        let lane = new.turn.lane.as_ref();
+        let rate = lane.and_then(|lane| lane.rate);
+        script.bind(i64::from(new.turn.priority)).bind(lane.map(|lane| lane.key.clone()));
+        script.bind(lane.and_then(|lane| lane.at_most).map(|most| i64::from(most.get())));
+        script.bind(rate.map(|rate| i64::from(rate.begins.get()))).bind(rate.map(|rate| rate.micros()));
+        script.bind(lane.map_or(1, |lane| i64::from(lane.weight.get())));
     }
     let changes = new.iter().map(|(key, new)| gate::Changes {
         execution: *key,

@@ -1,18 +1,24 @@
 //! Stored rows as values of the ports, and what is said when they make no sense.
 //! Not the queries that select them.
 
+use std::{
+    num::{NonZeroU16, NonZeroU32},
+    time::Duration,
+};
+
 use loom_runtime::{
     kernel::{Digest, ExecutionId, Status, Timestamp},
-    ports::{ExecutionRow, Lease, StoreError},
+    ports::{ExecutionRow, Lane, Lease, Rate, StoreError, Turn},
 };
 use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 
 /// The columns of an execution `e`, in the order in which [`execution`] reads them.
 pub(crate) const EXECUTION: &str = "e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, \
-     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first";
+     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first, \
+     e.priority, e.lane, e.at_most, e.rate, e.rate_within, e.weight";
 
 /// How many columns [`EXECUTION`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 15;
+pub(crate) const EXECUTION_WIDTH: usize = 21;
 
 /// Reads columns by position, and names the execution when one makes no sense.
 pub(crate) struct Reader<'r> {
@@ -83,8 +89,30 @@ pub(crate) fn execution(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         wake_at: read.maybe_instant(8)?,
         lease,
         takeovers: u32::try_from(read.count(12)?).unwrap_or(u32::MAX),
+        turn: turn(&read)?,
         id,
     })
+}
+
+/// The last columns of [`EXECUTION`].
+fn turn(read: &Reader<'_>) -> Result<Turn, StoreError> {
+    let odd = |what: &str| read.corrupt(&format!("its {what} makes no sense"));
+    let limit = |at, what| -> Result<Option<NonZeroU32>, StoreError> {
+        let number = read.get::<Option<i64>>(at)?;
+        number.map(|n| n.try_into().ok().and_then(NonZeroU32::new).ok_or_else(|| odd(what))).transpose()
+    };
+    let priority = read.get::<i64>(15)?.try_into().map_err(|_| odd("priority"))?;
+    let Some(key) = read.get(16)? else { return Ok(Turn { priority, lane: None }) };
+    let rate = match (limit(18, "rate")?, read.get::<Option<i64>>(19)?) {
+        (Some(begins), Some(within)) => {
+            let within = within.try_into().map_err(|_| odd("rate"))?;
+            Some(Rate { begins, within: Duration::from_micros(within) })
+        }
+        _ => None,
+    };
+    let weight = read.get::<i64>(20)?.try_into().ok().and_then(NonZeroU16::new);
+    let weight = weight.ok_or_else(|| odd("weight"))?;
+    Ok(Turn { priority, lane: Some(Lane { key, at_most: limit(17, "bound")?, rate, weight }) })
 }
 
 /// Of a list, what can be read; what cannot is reported, and hides nothing else.

@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 6;
+pub(crate) const VERSION: i64 = 7;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -161,6 +161,23 @@ const REMOVALS: &str = "
 ALTER TABLE executions ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
 ";
 
+/// Turns. `begins` holds when executions of a lane with a rate were claimed for the first time, for as long as it counts.
+const TURNS: &str = "
+ALTER TABLE executions ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE executions ADD COLUMN lane TEXT;
+ALTER TABLE executions ADD COLUMN at_most INTEGER;
+ALTER TABLE executions ADD COLUMN rate INTEGER;
+ALTER TABLE executions ADD COLUMN rate_within INTEGER;
+ALTER TABLE executions ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;
+
+CREATE TABLE begins (
+    key INTEGER PRIMARY KEY,
+    lane TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX begins_order ON begins (lane, at);
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -174,7 +191,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(3, "snapshots", SNAPSHOTS),
         step(4, "unfit programs", UNFIT),
         step(5, "snapshots by what they are of", SUBJECTS),
-        step(VERSION, "removals", REMOVALS),
+        step(6, "removals", REMOVALS),
+        step(VERSION, "turns", TURNS),
     ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.

@@ -12,7 +12,7 @@ use kernel::{ExecutionId, InvalidId, InvalidPayload, Payload};
 use super::{App, Handle};
 use crate::{
     Flow, FlowCall,
-    ports::StoreError,
+    ports::{Lane, StoreError, Turn},
     worker::{Birth, Place},
 };
 
@@ -59,6 +59,7 @@ pub struct Start<F: Flow> {
     app: App,
     input: Result<Payload, InvalidPayload>,
     id: Option<String>,
+    turn: Turn,
     flow: PhantomData<fn() -> F>,
 }
 
@@ -69,6 +70,7 @@ pub struct StartDynamic {
     flow: String,
     input: Payload,
     id: Option<String>,
+    turn: Turn,
     place: Place,
 }
 
@@ -78,12 +80,14 @@ impl App {
     /// With an id that exists already, the same flow and input give the existing execution's handle, and nothing
     /// happens; others are a [`StartError::Conflict`]. Without one, the id is a fresh UUID (version 7).
     pub fn start<F: Flow>(&self, call: FlowCall<F>) -> Start<F> {
-        Start { app: self.clone(), input: Payload::encode(&call.input), id: None, flow: PhantomData }
+        let (app, input) = (self.clone(), Payload::encode(&call.input));
+        Start { app, input, id: None, turn: Turn::default(), flow: PhantomData }
     }
 
     /// Starts a flow by its name. The input is checked against the flow's schema.
     pub fn start_dynamic(&self, flow: impl Into<String>, input: Payload) -> StartDynamic {
-        StartDynamic { app: self.clone(), flow: flow.into(), input, id: None, place: Place::Worker }
+        let (app, flow, place) = (self.clone(), flow.into(), Place::Worker);
+        StartDynamic { app, flow, input, id: None, turn: Turn::default(), place }
     }
 }
 
@@ -93,12 +97,45 @@ impl<F: Flow> Start<F> {
         self.id = Some(id.into());
         self
     }
+
+    /// Goes before others that are due and have less; 0 unless set. So do its children and forks.
+    pub fn priority(mut self, priority: i16) -> Self {
+        self.turn.priority = priority;
+        self
+    }
+
+    /// Waits in line with others of a lane, which bounds how many of them run at once, and begin within a time. Its
+    /// children and forks wait in the same lane. See [`Lane`].
+    ///
+    /// ```
+    /// # use loom_runtime::{App, Flow, FlowCall, Lane, StartError};
+    /// # async fn start<F: Flow>(app: App, import: FlowCall<F>) -> Result<(), StartError> {
+    /// app.start(import).lane(Lane::new("tenant-a").at_most(2)).priority(5).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lane(mut self, lane: impl Into<Lane>) -> Self {
+        self.turn.lane = Some(lane.into());
+        self
+    }
 }
 
 impl StartDynamic {
     /// The execution's id: chosen by the caller, it makes the start repeatable.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
+        self
+    }
+
+    /// As [`Start::priority`].
+    pub fn priority(mut self, priority: i16) -> Self {
+        self.turn.priority = priority;
+        self
+    }
+
+    /// As [`Start::lane`].
+    pub fn lane(mut self, lane: impl Into<Lane>) -> Self {
+        self.turn.lane = Some(lane.into());
         self
     }
 
@@ -123,7 +160,7 @@ impl<F: Flow> IntoFuture for Start<F> {
         Box::pin(async move {
             let flow = F::DESCRIPTOR.name;
             let input = self.input.map_err(|e| StartError::Input { flow: flow.into(), reason: e.0 })?;
-            let id = start(&self.app, flow, input, self.id, Place::Worker).await?;
+            let id = start(&self.app, flow, input, self.id, (Place::Worker, self.turn)).await?;
             Ok(Handle::new(self.app, id))
         })
     }
@@ -142,7 +179,7 @@ impl IntoFuture for StartDynamic {
             };
             super::answer::fits((flow.input)().as_value(), &self.input)
                 .map_err(|reason| StartError::Input { flow: flow.name.into(), reason })?;
-            start(&self.app, flow.name, self.input, self.id, self.place).await
+            start(&self.app, flow.name, self.input, self.id, (self.place, self.turn)).await
         })
     }
 }
@@ -152,7 +189,7 @@ async fn start(
     flow: &str,
     input: Payload,
     id: Option<String>,
-    place: Place,
+    (place, turn): (Place, Turn),
 ) -> Result<ExecutionId, StartError> {
     let engine = &app.engine;
     if engine.registry.flow(flow).is_none() {
@@ -163,7 +200,7 @@ async fn start(
     let id: ExecutionId = id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()).parse()?;
     let digest = input.digest();
     let (version, parent) = (None, None);
-    let birth = Birth { id: id.clone(), flow: flow.into(), input, version, parent, place };
+    let birth = Birth { id: id.clone(), flow: flow.into(), input, version, parent, place, turn };
     match engine.create(birth).await? {
         Some(row) if row.flow != flow => {
             return Err(StartError::Conflict { id, flow: row.flow, what: "another flow" });

@@ -6,7 +6,7 @@ use kernel::{Digest, ExecutionId, FrameId, Record, Status, Timestamp};
 use super::Shared;
 use crate::ports::{
     Append, ClaimRequest, Claimed, Close, Created, ExecutionRow, GateChange, InboxId, NewExecution, NewItem,
-    Posted, StoreError,
+    Posted, StoreError, Turn,
 };
 
 /// The end of the leases that [`new`] asks for.
@@ -44,6 +44,7 @@ pub(super) fn new(name: &str) -> NewExecution {
         base: 0,
         batch: batch(&format!("create {name}")),
         claim: Some(("w1".into(), LEASE)),
+        turn: Turn::default(),
     }
 }
 

@@ -27,6 +27,7 @@ pub async fn a_new_execution_reads_back(store: Shared) {
         wake_at: None,
         lease: Some(lease),
         takeovers: 0,
+        turn: crate::ports::Turn::default(),
     };
     assert_eq!(row(&store, "a").await, expected);
     assert_eq!(log(&store, "a").await, new("a").records);

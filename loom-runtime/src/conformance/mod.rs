@@ -13,6 +13,7 @@ pub mod early;
 mod fixture;
 pub mod gates;
 pub mod inbox;
+pub mod lanes;
 pub mod leases;
 pub mod lists;
 pub mod logs;
@@ -126,6 +127,23 @@ macro_rules! store_conformance {
                 b44_take_overs_count_until_progress
                 fences_never_shrink
                 claimed_rows_are_stored_rows
+            }
+            lanes {
+                a_turn_reads_back
+                a_turn_is_content_of_its_batch
+                a_higher_priority_goes_first
+                a_priority_is_kept_for_life
+                a_lane_runs_so_many_at_once
+                an_ended_lease_holds_no_slot
+                a_woken_execution_waits_for_a_slot
+                a_full_lane_holds_no_other_back
+                a_claim_of_one_execution_keeps_to_its_lane
+                each_is_judged_by_what_it_brought
+                a_rate_bounds_what_begins
+                a_rate_and_slots_hold_together
+                lanes_take_turns
+                a_weight_is_a_share
+                claims_at_once_keep_to_a_lane
             }
             inbox {
                 items_wait_in_order
@@ -246,6 +264,7 @@ mod tests {
             include_str!("early.rs"),
             include_str!("gates.rs"),
             include_str!("inbox.rs"),
+            include_str!("lanes.rs"),
             include_str!("leases.rs"),
             include_str!("lists.rs"),
             include_str!("logs.rs"),

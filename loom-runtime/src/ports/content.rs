@@ -3,7 +3,7 @@
 
 use kernel::{Digest, Record, Timestamp};
 
-use super::{Append, GateChange, NewExecution, NewItem};
+use super::{Append, GateChange, NewExecution, NewItem, Turn};
 
 impl Append {
     /// The digest of everything in this append but its batch id. A store keeps it beside the batch id:
@@ -56,6 +56,10 @@ impl NewExecution {
         if let Some((worker, _)) = &self.claim {
             bytes.text(worker);
         }
+        // Only what is said, so that a retry of a build that knew no turns is one.
+        if self.turn != Turn::default() {
+            bytes.turn(&self.turn);
+        }
         Digest::of(&bytes.0)
     }
 }
@@ -97,6 +101,17 @@ impl Bytes {
             self.number(record.schema.into());
             self.text(&record.payload);
             self.text(&record.meta);
+        }
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        self.0.extend(turn.priority.to_le_bytes());
+        if let Some(lane) = &turn.lane {
+            self.text(&lane.key);
+            self.maybe(lane.at_most.map(|at_most| at_most.get().into()));
+            self.maybe(lane.rate.map(|rate| rate.begins.get().into()));
+            self.0.extend(lane.rate.map_or(0, |rate| rate.micros()).to_le_bytes());
+            self.number(lane.weight.get().into());
         }
     }
 

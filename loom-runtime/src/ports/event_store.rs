@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{GateChange, InboxId, Lease, NewItem, WorkerId};
+use super::{GateChange, InboxId, Lease, NewItem, Turn, WorkerId};
 
 /// Names one attempted transition, so that a retry after a lost acknowledgement is recognised.
 pub type BatchId = Digest;
@@ -115,7 +115,11 @@ pub struct NewExecution {
     /// Recognises a retry.
     pub batch: BatchId,
     /// Who runs it at once, and until when its lease holds. Without one the next worker takes it.
+    /// One with a [lane](Turn::lane) waits for its turn, and asks for none: that is the caller's duty.
     pub claim: Option<(WorkerId, Timestamp)>,
+    /// When its turn comes.
+    #[serde(default)]
+    pub turn: Turn,
 }
 
 impl NewExecution {
@@ -142,6 +146,7 @@ impl NewExecution {
             wake_at: None,
             lease: self.claim.as_ref().map(lease),
             takeovers: 0,
+            turn: self.turn.clone(),
         }
     }
 }
@@ -237,6 +242,9 @@ pub struct ExecutionRow {
     pub lease: Option<Lease>,
     /// Take-overs from owners that vanished, since the last outcome.
     pub takeovers: u32,
+    /// [`NewExecution::turn`].
+    #[serde(default)]
+    pub turn: Turn,
 }
 
 impl ExecutionRow {

@@ -24,8 +24,9 @@ pub struct Lease {
 /// Ownership of executions.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Takes executions that are *due*, oldest wake-up or creation first (the wake-up that has come, else
-    /// the creation; then the id). Due is, when no lease of anybody holds at `now` (a lease holds up to and
+    /// Takes executions that are *due*, in order of their [turns](super::Turn): those of higher priority first, then a fair
+    /// share for each lane, then the oldest wake-up or creation (the wake-up that has come, else the creation; then the
+    /// id). Due is, when no lease of anybody holds at `now` (a lease holds up to and
     /// with its `until`):
     /// - a running one (its owner vanished, or handed it back);
     /// - a suspended one whose `wake_at` has come, or whose inbox has an unconsumed item newer than what its
@@ -34,6 +35,16 @@ pub trait LeaseStore: Send + Sync {
     ///
     /// One that was parked as [unfit](super::Close::unfit) for the claimer's [program](ClaimRequest::program) in its
     /// current run is left to other programs, for as long as they come in time.
+    ///
+    /// A [lane](super::Lane) holds its executions back. A claim takes one only if fewer than its lane's `at_most` are leased
+    /// at `now`, itself not counted, and, where it has never been claimed, if fewer than its `rate` allows were
+    /// claimed for the first time in the span that ends at `now`; of those that are due, the first in the order of
+    /// priority, age and id. That holds for claims at once too; a claim may pass over a lane that another is busy with.
+    /// A worker that renews a lease which had ended may bring its lane above `at_most`: it had not let go.
+    ///
+    /// A fair share: of equal priority that one goes first whose lane would have the least for its weight, counting
+    /// what is leased at `now` and what the claim takes before it. Executions without a lane are a lane of
+    /// weight 1 among the others. The count is of millionths, rounded down.
     ///
     /// A claim sets the status to running, gives the lease the next fence, and counts a take-over when a
     /// lease had expired (not when it was released). Two claims at once never get the same execution.

@@ -17,6 +17,7 @@ mod gate_index;
 mod inbox;
 mod lease_store;
 mod snapshots;
+mod turn;
 
 pub use archive::{ArchiveError, ArchiveStore};
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
@@ -27,6 +28,7 @@ pub use gate_index::{GateChange, GateIndex, GateRow, GateState};
 pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};
 pub use lease_store::{ClaimRequest, Claimed, Lease, LeaseStore, TakeUp, WorkerId};
 pub use snapshots::SnapshotStore;
+pub use turn::{Lane, Rate, Turn};
 
 /// A complete store: every port on one transactional backend.
 pub trait Store:

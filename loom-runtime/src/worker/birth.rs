@@ -12,7 +12,7 @@ use super::{driver::Origin, engine::Engine};
 use crate::{
     Service,
     inbox_item::Item,
-    ports::{Claimed, Created, ExecutionRow, GateChange, NewExecution, StoreError, TakeUp},
+    ports::{Claimed, Created, ExecutionRow, GateChange, NewExecution, StoreError, TakeUp, Turn},
 };
 
 /// Where a new execution runs.
@@ -24,6 +24,13 @@ pub(crate) enum Place {
     Alone,
     /// Wherever a worker finds it.
     Elsewhere,
+}
+
+impl Place {
+    /// Whether one of this turn runs here at once. In a lane it waits in line with the others, and is claimed.
+    fn runs_here(self, turn: &Turn) -> bool {
+        self != Self::Elsewhere && turn.lane.is_none()
+    }
 }
 
 /// What became of a child that was to be started.
@@ -47,6 +54,7 @@ pub(crate) struct Birth {
     pub(crate) version: Option<u32>,
     pub(crate) parent: Option<Parent>,
     pub(crate) place: Place,
+    pub(crate) turn: Turn,
 }
 
 /// A fork to create.
@@ -60,6 +68,8 @@ pub(crate) struct Branch {
     pub(crate) gates: Vec<GateChange>,
     /// The first event of the run that it begins in.
     pub(crate) base: u64,
+    /// The origin's.
+    pub(crate) turn: Turn,
 }
 
 impl Engine {
@@ -69,29 +79,31 @@ impl Engine {
         branch: Branch,
         place: Place,
     ) -> Result<Option<Box<ExecutionRow>>, StoreError> {
-        let Branch { id, flow, input, records, gates, base } = branch;
+        let Branch { id, flow, input, records, gates, base, turn } = branch;
         match place {
             Place::Worker => self.boot(),
             Place::Alone => self.beat(),
             Place::Elsewhere => {}
         }
         // A program may fork what another one runs.
-        let seat = self.seats((place != Place::Elsewhere && self.registry.flow(&flow).is_some()).into());
+        let fits = place.runs_here(&turn) && self.registry.flow(&flow).is_some();
+        let seat = self.seats(fits.into());
         let here = seat.count > 0;
         let until = self.lease_end();
         let claim = here.then(|| (self.worker.clone(), until));
         let batch = Digest::of(uuid::Uuid::now_v7().as_bytes());
-        let new = NewExecution { id, flow, input, records, gates, base, batch, claim };
+        let new = NewExecution { id, flow, input, records, gates, base, batch, claim, turn };
         let row = new.row();
         match self.store.create(new).await? {
             Created::New { fence } if here => {
                 let id = row.id.clone();
                 let claimed = Claimed { row, fence, take_up: TakeUp::Unowned };
-                self.drive(id, fence, until, Origin::Claimed(Box::new(claimed)));
+                let turn = claimed.row.turn.clone();
+                self.drive(id, fence, until, turn, Origin::Claimed(Box::new(claimed)));
                 Ok(None)
             }
             Created::New { .. } => {
-                self.poke();
+                self.queued(row.id, place);
                 Ok(None)
             }
             Created::Exists(row) => Ok(Some(row)),
@@ -103,7 +115,7 @@ impl Engine {
         self: &Arc<Self>,
         birth: Birth,
     ) -> Result<Option<Box<ExecutionRow>>, StoreError> {
-        let Birth { id, flow, input, version, parent, place } = birth;
+        let Birth { id, flow, input, version, parent, place, turn } = birth;
         let fresh = uuid::Uuid::now_v7();
         match place {
             Place::Worker => self.boot(),
@@ -125,20 +137,31 @@ impl Engine {
         let envelope = Envelope { execution: id.clone(), sequence: 0, at, event, meta: Meta::default() };
         let records = vec![envelope.encode().map_err(|e| StoreError::Corrupt(e.to_string()))?];
         let batch = Digest::of(fresh.as_bytes());
-        let seat = self.seats((place != Place::Elsewhere).into());
+        let seat = self.seats(place.runs_here(&turn).into());
         let here = seat.count > 0;
         let until = self.lease_end();
         let claim = here.then(|| (self.worker.clone(), until));
         let claimed = claim.is_some();
         let gates = Vec::new();
-        let new = NewExecution { id: id.clone(), flow, input: digest, records, gates, base: 0, batch, claim };
+        let (input, base) = (digest, 0);
+        let new = NewExecution {
+            id: id.clone(),
+            flow,
+            input,
+            records,
+            gates,
+            base,
+            batch,
+            claim,
+            turn: turn.clone(),
+        };
         match self.store.create(new).await? {
             Created::New { fence } if claimed => {
-                self.drive(id, fence, until, Origin::Created(Box::new(envelope)));
+                self.drive(id, fence, until, turn, Origin::Created(Box::new(envelope)));
                 Ok(None)
             }
             Created::New { .. } => {
-                self.poke();
+                self.queued(id, place);
                 Ok(None)
             }
             Created::Exists(row) => Ok(Some(row)),
@@ -177,16 +200,29 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts a child, however often it is asked to. One that has ended already tells how: an earlier run of its
+    /// Somebody is to take up what was created: a worker, or this engine, which looks for nothing else.
+    fn queued(self: &Arc<Self>, execution: ExecutionId, place: Place) {
+        self.poke();
+        if place == Place::Alone {
+            self.fetch(execution);
+        }
+    }
+
+    /// Starts a child with its parent's turn, however often it is asked to. One that has ended already tells how: an earlier run of its
     /// parent may have heard of that, and nobody would tell this one.
-    pub(crate) async fn start_child(self: &Arc<Self>, start: &StartChild) -> Result<Begun, StoreError> {
+    pub(crate) async fn start_child(
+        self: &Arc<Self>,
+        start: &StartChild,
+        turn: &Turn,
+    ) -> Result<Begun, StoreError> {
         let StartChild { child, flow, input, input_version, parent } = start.clone();
         if self.registry.flow(&flow).is_none() {
             return Ok(Begun::Refused(format!("this program has no flow `{flow}`")));
         }
         let (digest, place) = (input.digest(), Place::Alone);
         let (version, parent) = (Some(input_version), Some(parent));
-        let birth = Birth { id: child.clone(), flow, input, version, parent, place };
+        let turn = turn.clone();
+        let birth = Birth { id: child.clone(), flow, input, version, parent, place, turn };
         let Some(row) = self.create(birth).await? else { return Ok(Begun::Runs) };
         if row.flow != start.flow || row.input != digest {
             let reason = format!("the id is taken by an execution of `{}` with another input", row.flow);
@@ -222,8 +258,8 @@ impl Engine {
         let wrong = |error: kernel::InvalidId| StoreError::Corrupt(error.to_string());
         let id: ExecutionId = service.execution.parse().map_err(wrong)?;
         let (flow, input) = (service.flow.name.to_owned(), service.input.clone());
-        let (version, parent, place) = (None, None, Place::Elsewhere);
-        let birth = Birth { id: id.clone(), flow, input, version, parent, place };
+        let (version, parent, place, turn) = (None, None, Place::Elsewhere, Turn::default());
+        let birth = Birth { id: id.clone(), flow, input, version, parent, place, turn };
         if self.create(birth).await?.is_none() {
             return Ok(());
         }

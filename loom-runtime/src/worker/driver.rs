@@ -35,7 +35,7 @@ use super::{
 use crate::{
     Ctx,
     inbox_item::Item,
-    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp},
+    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
     step::StepEnv,
 };
 
@@ -105,6 +105,8 @@ type Ended = (FrameId, u32, AttemptEnd);
 pub(super) struct Driver {
     engine: Arc<Engine>,
     execution: ExecutionId,
+    /// Its children's too.
+    turn: Turn,
     flow: String,
     /// The current run, once the log is read.
     run: Option<u64>,
@@ -134,6 +136,7 @@ impl Driver {
     pub(super) fn new(
         engine: Arc<Engine>,
         execution: ExecutionId,
+        turn: Turn,
         local: &Local,
         told: mpsc::UnboundedReceiver<Nudge>,
         publish: watch::Sender<Progress>,
@@ -144,6 +147,7 @@ impl Driver {
         Self {
             engine,
             execution,
+            turn,
             flow: String::new(),
             run: None,
             begun: Instant::now(),
@@ -404,7 +408,7 @@ impl Driver {
 
     async fn start_child(&mut self, machine: &mut Machine, start: StartChild) -> Result<(), Gone> {
         loop {
-            match self.engine.start_child(&start).await {
+            match self.engine.start_child(&start, &self.turn).await {
                 Ok(Begun::Runs) => return Ok(()),
                 Ok(Begun::Ended(outcome)) => {
                     let (StartChild { child, parent, .. }, item) = (start, NO_ITEM);

@@ -27,7 +27,7 @@ use crate::{
     Limits, Negotiate, Registry, Resources, Service,
     clock::Clock,
     code,
-    ports::{ClaimRequest, Store, StoreError, WorkerId},
+    ports::{ClaimRequest, Store, StoreError, Turn, WorkerId},
     replay_check::Checker,
 };
 
@@ -44,13 +44,15 @@ struct Seat {
     fence: u64,
     /// Whether the execution has ended: then nothing of it is due.
     ended: bool,
+    /// Whether others wait for the slot of its lane.
+    laned: bool,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         let taken = self.engine.locals.leave(&self.execution, self.fence);
         // What was let go may be due again already, and a place may have been waited for.
-        if !self.ended || taken >= self.engine.options.running {
+        if !self.ended || self.laned || taken >= self.engine.options.running {
             self.engine.poke.notify_one();
         }
     }
@@ -182,14 +184,35 @@ impl Engine {
     /// An execution that this worker runs has told another something: where nobody else looks for it, it is taken up.
     pub(super) fn told(self: &Arc<Self>, execution: &ExecutionId) {
         self.arrived(execution);
-        if self.local(execution).is_none() && !self.booted.load(Ordering::Acquire) && self.has_room() {
-            let (engine, execution) = (self.clone(), execution.clone());
-            self.drivers.spawn(async move {
-                if let Err(error) = engine.claim(1, Some(execution.clone())).await {
-                    tracing::warn!(%execution, %error, "not taken up");
-                }
-            });
+        if self.local(execution).is_none() {
+            self.fetch(execution.clone());
         }
+    }
+
+    /// Takes an execution up where nobody looks for it, if it is due; in a lane, when its turn has come.
+    pub(super) fn fetch(self: &Arc<Self>, execution: ExecutionId) {
+        if self.booted.load(Ordering::Acquire) || !self.has_room() {
+            return;
+        }
+        let engine = self.clone();
+        let fetch = async move {
+            loop {
+                match engine.claim(1, Some(execution.clone())).await {
+                    Ok(0) if engine.is_held_back(&execution).await => {}
+                    Ok(_) => return,
+                    Err(error) => return tracing::warn!(%execution, %error, "not taken up"),
+                }
+                tokio::time::sleep(engine.options.poll).await;
+            }
+        };
+        let stop = self.stop.clone();
+        tokio::spawn(async move { stop.run_until_cancelled(fetch).await });
+    }
+
+    /// Whether its lane alone may keep an execution from being claimed.
+    async fn is_held_back(&self, execution: &ExecutionId) -> bool {
+        let found = self.store.get(execution).await.ok().flatten();
+        found.is_some_and(|row| row.turn.lane.is_some() && row.lease.is_none() && !row.status.is_terminal())
     }
 
     /// The claim loop looks at once.
@@ -203,14 +226,16 @@ impl Engine {
         execution: ExecutionId,
         fence: u64,
         until: Timestamp,
+        turn: Turn,
         origin: Origin,
     ) {
         let (nudges, told) = mpsc::unbounded_channel();
         let (publish, progress) = watch::channel(Progress::default());
         let local = Local { fence, nudges, progress, lease: Lease::until(until) };
-        let driver = Driver::new(self.clone(), execution.clone(), &local, told, publish);
+        let laned = turn.lane.is_some();
+        let driver = Driver::new(self.clone(), execution.clone(), turn, &local, told, publish);
         self.locals.seat(execution.clone(), local);
-        let seat = Seat { engine: self.clone(), execution, fence, ended: false };
+        let seat = Seat { engine: self.clone(), execution, fence, ended: false, laned };
         self.drivers.spawn(async move {
             let mut seat = seat; // the whole of it, and not the field alone
             seat.ended = driver.run(origin).await;
@@ -247,7 +272,8 @@ impl Engine {
         signals::claimed(&claimed, limit, begun.elapsed());
         let count = claimed.len();
         for claim in claimed {
-            self.drive(claim.row.id.clone(), claim.fence, until, Origin::Claimed(Box::new(claim)));
+            let (id, turn) = (claim.row.id.clone(), claim.row.turn.clone());
+            self.drive(id, claim.fence, until, turn, Origin::Claimed(Box::new(claim)));
         }
         Ok(count)
     }

@@ -19,6 +19,7 @@ mod forks;
 mod gates;
 mod golden;
 mod interpreter;
+mod lanes;
 mod live;
 mod messages;
 mod migrations;

@@ -1,7 +1,7 @@
 //! `start`: begins an execution, and runs it until it rests.
 //! Not a worker: nothing else that is due is taken up.
 
-use loom_runtime::kernel::Payload;
+use loom_runtime::{Lane, kernel::Payload};
 
 use super::{Verbs, flow};
 use crate::{
@@ -27,6 +27,13 @@ impl Verbs<'_> {
         let mut start = self.app.start_dynamic(flow.name, input);
         if let Some(id) = args.id {
             start = start.id(id);
+        }
+        if let Some(priority) = args.priority {
+            start = start.priority(priority);
+        }
+        if let Some(key) = args.lane {
+            let lane = Lane::new(key);
+            start = start.lane(args.at_most.map_or(lane.clone(), |running| lane.at_most(running)));
         }
         start = if args.detach.set { start.detached() } else { start.alone() };
         let started = start.await.map_err(|error| {

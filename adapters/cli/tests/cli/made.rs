@@ -202,6 +202,7 @@ impl Made {
             base: 0,
             batch,
             claim: Some(("till-1".into(), NOON.plus(Duration::from_secs(5)))),
+            turn: Default::default(),
         });
         let Created::New { fence } = created.await.unwrap() else { panic!("made before") };
         let (status, wake_at) = match &self.events.last().unwrap().event {

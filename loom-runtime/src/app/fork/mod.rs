@@ -177,8 +177,8 @@ impl Fork {
         let plan = Plan::of(&app, &prefix, &wishes, &id, app.engine.clock.now())?;
         present(&app, &origin, &plan).await?;
         let Plan { records, gates, base, snapshot, .. } = plan;
-        let branch =
-            Branch { id: id.clone(), flow: origin.flow.clone(), input: origin.input, records, gates, base };
+        let (flow, input, turn) = (origin.flow.clone(), origin.input, origin.turn.clone());
+        let branch = Branch { id: id.clone(), flow, input, records, gates, base, turn };
         match app.engine.branch(branch, place).await? {
             None => {
                 app.engine.keep_snapshot(snapshot);
