@@ -100,6 +100,14 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
                 item::OWNED,
             );
         }
+        if of_a_step(&param.ty) {
+            diagnostics.report(
+                codes::FLOW_INPUT,
+                &param.ty,
+                format_args!("{a_flow} is given no resources, and no context of a step: it may go on in another process"),
+                "take it in the step that needs it: `async fn charge(bank: Res<Bank>, order: Order) -> ..`",
+            );
+        }
         if let Type::ImplTrait(_) = &param.ty {
             diagnostics.report(
                 codes::FLOW_GENERIC,
@@ -110,7 +118,7 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
         }
     }
     if flow.kind != Kind::Part && flow.ctx.is_some() {
-        for extra in flow.inputs.iter().skip(1) {
+        for extra in flow.inputs.iter().filter(|param| !of_a_step(&param.ty)).skip(1) {
             diagnostics.report(
                 codes::FLOW_INPUT,
                 &extra.ident,
@@ -119,6 +127,11 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
             );
         }
     }
+}
+
+/// Whether a type is one that steps are given beside their input.
+fn of_a_step(ty: &Type) -> bool {
+    item::only_argument(ty, "Res").is_some() || item::type_is(ty, "StepCx")
 }
 
 fn result(flow: &Flow, diagnostics: &mut Diagnostics) {

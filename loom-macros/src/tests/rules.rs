@@ -66,6 +66,8 @@ fn of_flow_signatures() {
         ("#[flow] async fn f(ctx: Ctx, (a, b): A) -> R {}", &["L0203"]),
         ("#[flow(part)] async fn f(ctx: Ctx, a: &A) {}", &["L0203"]),
         ("#[flow] async fn f(ctx: Ctx, a: Vec<&str>) -> R {}", &["L0203"]),
+        ("#[flow] async fn f(ctx: Ctx, bank: Res<Bank>, a: A) -> R {}", &["L0203"]),
+        ("#[flow(part)] async fn f(ctx: Ctx, step: loom::StepCx) {}", &["L0203"]),
         ("/// x\n#[tool] #[step] async fn f() -> R {}", &["L0112"]),
         ("#[flow] #[loom::agent] async fn f(ctx: Ctx) -> R {}", &["L0112"]),
         ("#[flow] #[other::step] async fn f(ctx: Ctx) -> R {}", &[]),
