@@ -102,6 +102,10 @@ impl Machine {
         match input {
             // It stays in the inbox, for a flow that would tidy up may go on.
             Input::Cancel { .. } if self.lets_go_alive() => Offered::Ignored("the owner lets go"),
+            // So does it until code comes that gets to where the flow may have something to tidy up.
+            Input::Cancel { force: false, .. } if self.may_tidy_up_later() => {
+                Offered::Ignored("it waits for code that can tell the flow")
+            }
             Input::Cancel { reason, by, item, .. } => {
                 self.journal.consume(item);
                 let (reason, by) = match self.state().cancel.clone() {
@@ -140,7 +144,7 @@ impl Machine {
     fn take_replaying(&mut self, input: Input) -> Offered {
         match input {
             Input::Fault(report) => {
-                self.park(report);
+                self.park_short(report);
                 Offered::Accepted
             }
             _ => Offered::Ignored("the log is not complete"),
