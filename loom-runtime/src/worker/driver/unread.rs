@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kernel::{
-    Batch, Cancelled, Envelope, Event, Fault, ParkReport, State, Status,
+    Batch, Cancelled, Envelope, Event, ParkReport, State, Status,
     machine::{Input, last_posts},
 };
 
@@ -20,15 +20,12 @@ pub(super) struct Unread {
 
 impl Driver {
     /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it.
-    /// Where only the program lacks the flow, a cancel waits for one that has it, unless it is by force.
     /// What else is in its inbox is left to the next owner.
     pub(super) async fn close_unread(
         &mut self,
         Unread { base, next, report }: Unread,
     ) -> Result<Status, Gone> {
         let mut status = Status::Parked;
-        // Another program has the flow, and it may have something to tidy up.
-        let is_elsewhere = report.fault == Fault::MissingFlow;
         let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
         loop {
             for waiting in self.pending().await? {
@@ -43,9 +40,8 @@ impl Driver {
                 } else {
                     Item::read_for(&waiting, state.parent.as_ref())
                 };
-                if let (Some(Input::Cancel { reason, by, force, item }), Some(closing)) =
+                if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
                     (read, batch.events.last_mut())
-                    && (force || !is_elsewhere)
                 {
                     closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
                     batch.posts = last_posts(&state, &self.execution, &closing.event);
