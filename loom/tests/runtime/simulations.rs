@@ -192,7 +192,7 @@ on_both! {
 
     /// The flow's own closures never run, unless that is asked for: a stub, the log or a closure chooses.
     async fn decisions_are_answered_and_not_made(rig: Rig) {
-        let salt = format!("simulated {:?}", rig.file());
+        let salt = format!("simulated {:?}", rig.name());
         let builder = rig.builder(all(), &Default::default()).await;
         let app = builder.budgets(|ask: &Ask, _: &Asker| ask.amount / 2).build().unwrap();
         let origin = app.start(choosing(salt.clone())).id("o").await.unwrap();
@@ -242,7 +242,7 @@ on_both! {
     /// It is a question like any other: timers wait for it, and it is gone when the flow drops it.
     async fn a_decision_that_nobody_makes_is_waited_for(rig: Rig) {
         let app = rig.app(all()).await;
-        let origin = app.start(hurried(format!("hurried {:?}", rig.file()))).id("o").await.unwrap();
+        let origin = app.start(hurried(format!("hurried {:?}", rig.name()))).id("o").await.unwrap();
         origin.until(&[Status::Suspended]).await.unwrap();
         let simulate = || origin.simulate().gate("go", &true);
         assert_eq!(asked(&simulate().run().await.unwrap()), ["act", "choice"]);
