@@ -261,6 +261,9 @@ pub(crate) struct Cancel {
     /// Why
     #[arg(long, default_value = "cancelled from the command line")]
     pub(crate) reason: String,
+    /// Drop its flow at once: it tidies nothing up
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) by: By,
     #[command(flatten)]

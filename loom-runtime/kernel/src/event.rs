@@ -198,7 +198,7 @@ understood {
     MessageAwaited(MessageAwaited) = "MESSAGE_AWAITED",
     /// A message came in, and a frame took it.
     MessageReceived(MessageReceived) = "MESSAGE_RECEIVED",
-    /// A message that nobody can read, or will ever take.
+    /// A message that nobody can read, or will ever take; or an answer that its gate did not take, on the topic `gate:ID`.
     MessageDeadLettered(DeadLetter) = "MESSAGE_DEAD_LETTERED",
     /// A message was sent to another execution.
     MessageSent(MessageSent) = "MESSAGE_SENT",
@@ -399,6 +399,9 @@ pub struct StepFailed {
     /// When the next attempt is due; absent when this is the step's outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
+    /// Whether its body never ran: it was on record, and not handed out. It does not count against the retry policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_made: bool,
 }
 
 /// Body of `STEP_ABANDONED`.

@@ -146,6 +146,9 @@ pub struct Frame {
     pub status: FrameStatus,
     /// The last started attempt; 0 for what has no attempts.
     pub attempt: u32,
+    /// How many of its attempts were never made: they do not count.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub not_made: u32,
     /// Its input, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::payload::present")]
     pub input: Option<Payload>,
@@ -389,6 +392,7 @@ impl State {
                 Some(due) => {
                     let frame = self.unsettled(&e.frame)?;
                     (frame.status, frame.due) = (FrameStatus::BackingOff, Some(due));
+                    frame.not_made += u32::from(e.not_made);
                 }
                 None => {
                     self.settle(&e.frame, sequence, Outcome::Failed(e.failure.clone()))?;
@@ -525,6 +529,7 @@ impl Frame {
             kind,
             status,
             attempt,
+            not_made: 0,
             input: None,
             outcome: None,
             due: None,
@@ -539,4 +544,9 @@ impl Frame {
         (self.status, self.outcome) = (FrameStatus::Settled, Some(outcome));
         (self.settled, self.due, self.doubt) = (Some(sequence), None, None);
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_none(count: &u32) -> bool {
+    *count == 0
 }

@@ -167,13 +167,18 @@ impl App {
     /// [`Ctx::cancelled`](crate::Ctx::cancelled) is told, and may tidy up; any other is dropped. A second cancel is no
     /// error, and changes nothing.
     ///
+    /// An execution that is parked since the code does not come to where its log ends (it does another thing now, or
+    /// panics there) stays parked, and the cancel in its inbox, until code does: the flow may have something to tidy up.
+    /// [`App::kill`] ends it at once.
+    ///
     /// # Errors
     /// The execution is unknown or has ended otherwise, or the store fails.
     pub async fn cancel(&self, execution: &ExecutionId, reason: &str, by: &str) -> Result<(), ControlError> {
         self.stop(execution, reason, by, false).await
     }
 
-    /// Cancels an execution and drops its flow, even if it would tidy up, or is about to.
+    /// Cancels an execution and drops its flow, even if it would tidy up, or is about to, or is parked for want of code
+    /// that fits: nothing of it is run.
     ///
     /// # Errors
     /// As for [`App::cancel`].

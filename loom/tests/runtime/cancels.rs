@@ -83,6 +83,30 @@ async fn in_turns(ctx: Ctx) -> loom::Result<u32> {
     ctx.run(quick(0)).id("second").await
 }
 
+#[step]
+async fn refund(world: Res<World>) -> loom::Result<()> {
+    world.hit("refund");
+    Ok(())
+}
+
+#[flow(name = "paid")]
+async fn paid(ctx: Ctx) -> loom::Result<bool> {
+    select! {
+        _ = ctx.cancelled() => {
+            ctx.run(refund()).await?;
+            Ok(false)
+        }
+        delivered = ctx.suspend::<bool>("delivered") => Ok(delivered?),
+    }
+}
+
+/// Another program's, which does not come to where the log ends.
+#[flow(name = "paid")]
+async fn paid_otherwise(ctx: Ctx) -> loom::Result<bool> {
+    ctx.run(quick(0)).await?;
+    Ok(ctx.suspend::<bool>("delivered").await?)
+}
+
 fn all() -> loom::Registry {
     registry!(
         flows: [running, waiting, broken, brief, backing_off, not_listening, in_turns],
@@ -132,6 +156,39 @@ on_both! {
         assert_eq!(handle.until(&[]).await.unwrap(), Status::Cancelled);
         was_cancelled(handle.result().await);
         assert_eq!(rig.world.count("panics"), 1, "cancelling runs nothing");
+    }
+
+    /// Code that does not fit leaves the cancel to code that does: the flow tidies up.
+    async fn k8_a_cancel_waits_for_code_that_fits(rig: Rig) {
+        let fitting = || registry!(flows: [paid], steps: [refund]);
+        let app = rig.app(fitting()).await;
+        let name = app.start(paid()).id("run").await.unwrap().id().clone();
+        app.until(&name, &[Status::Suspended]).await.unwrap();
+        app.shutdown(seconds(1)).await;
+
+        let other = rig.app(registry!(flows: [paid_otherwise], steps: [quick])).await;
+        other.cancel(&name, "why", "ada").await.unwrap();
+        other.work();
+        report(&other, &name).await;
+        other.shutdown(seconds(1)).await;
+        assert_eq!(rig.world.count("refund"), 0);
+
+        let app = rig.app(fitting()).await;
+        app.work();
+        was_cancelled(app.handle::<paid>(&name).result().await);
+        assert_eq!(rig.world.count("refund"), 1, "{:?}", told(&app, &name).await);
+    }
+
+    async fn k8_force_ends_what_no_code_here_fits(rig: Rig) {
+        let app = rig.app(registry!(flows: [paid], steps: [refund])).await;
+        let name = app.start(paid()).id("run").await.unwrap().id().clone();
+        app.until(&name, &[Status::Suspended]).await.unwrap();
+        app.shutdown(seconds(1)).await;
+        let other = rig.app(registry!(flows: [paid_otherwise], steps: [quick])).await;
+        other.kill(&name, "why", "ada").await.unwrap();
+        other.work();
+        was_cancelled(other.handle::<paid_otherwise>(&name).result().await);
+        assert_eq!(rig.world.count("refund"), 0);
     }
 
     async fn an_ended_one_is_not_cancelled(rig: Rig) {

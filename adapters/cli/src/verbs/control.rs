@@ -40,7 +40,10 @@ impl Verbs<'_> {
 
     pub(super) async fn cancel(&mut self, args: Cancel) -> Result<Exit, CliError> {
         let (id, by) = (self.execution(&args.execution)?, self.by(args.by));
-        self.app.cancel(&id, &args.reason, &by).await?;
+        match args.force {
+            true => self.app.kill(&id, &args.reason, &by).await?,
+            false => self.app.cancel(&id, &args.reason, &by).await?,
+        }
         if args.detach.set {
             return self.hand_over(&id, &format!("{id} is to be cancelled")).await;
         }

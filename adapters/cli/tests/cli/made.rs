@@ -103,7 +103,13 @@ impl Made {
             }
         };
         let retry_at = again.map(|wait| self.at().plus(wait));
-        self.event(Event::StepFailed(StepFailed { frame: frame(id), attempt, failure, retry_at }))
+        self.event(Event::StepFailed(StepFailed {
+            frame: frame(id),
+            attempt,
+            failure,
+            retry_at,
+            not_made: false,
+        }))
     }
 
     pub(crate) fn gate(&mut self, id: &str, expires: Option<Duration>) -> &mut Self {

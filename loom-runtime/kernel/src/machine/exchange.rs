@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Command, Input, Machine, Offered, Phase,
+    Command, Early, Input, Machine, Offered, Phase,
     cx::{Op, Settled, cancellation},
     live::{Done, Owed},
     poll::Moment,
@@ -60,6 +60,11 @@ impl PostOffice {
         }
         first
     }
+}
+
+/// An answer that no gate takes, as the letter that is kept of it: its topic is the gate.
+pub(super) fn unanswering(gate: &FrameId, answer: Payload, by: String) -> Message {
+    Message { topic: format!("gate:{gate}"), body: answer, by, reply_to: None }
 }
 
 /// What others are told when an execution ends that cannot be replayed, by what could be read of its log.
@@ -140,8 +145,23 @@ impl Machine {
         Ok(())
     }
 
+    /// An answer was accepted and comes too late for its gate: whoever gave it finds it on record.
+    pub(super) fn bury_answer(&mut self, gate: FrameId, Early { answer, by, item }: Early, reason: &str) {
+        self.journal.consume(item);
+        let (message, reason) = (unanswering(&gate, answer, by), reason.to_owned());
+        // Always follows from the state of an execution that has not ended yet.
+        let _ = self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }));
+    }
+
+    fn bury_early_answers(&mut self, reason: &str) {
+        for (gate, early) in std::mem::take(&mut self.early) {
+            self.bury_answer(gate, early, reason);
+        }
+    }
+
     /// Nobody will take what is left: the execution ends.
     fn bury_mail(&mut self) {
+        self.bury_early_answers("the execution ended");
         for (item, message) in std::mem::take(&mut self.post.letters).into_values().flatten() {
             self.journal.consume(item);
             let reason = "the execution ended".to_owned();
@@ -400,10 +420,11 @@ impl Machine {
             Input::Watch { by, item } => {
                 self.take_watch(by, item).unwrap_or(Offered::Ignored("the log is damaged"))
             }
-            Input::Answer { item, .. }
-            | Input::Verdict { item, .. }
-            | Input::ChildSettled { item, .. }
-            | Input::Noted { item } => {
+            Input::Answer { frame, answer, by, item, .. } => {
+                self.bury_answer(frame, Early { answer, by, item }, "the run is over");
+                Offered::Ignored("the run is over")
+            }
+            Input::Verdict { item, .. } | Input::ChildSettled { item, .. } | Input::Noted { item } => {
                 self.journal.consume(item);
                 Offered::Ignored("the run is over")
             }
@@ -432,9 +453,7 @@ impl Machine {
             flags: Vec::new(),
         };
         self.phase = Phase::Live;
-        for early in std::mem::take(&mut self.early).into_values() {
-            self.journal.consume(early.item);
-        }
+        self.bury_early_answers("the run is over");
         self.post.waiting.clear();
         self.refuse_updates("the run ended without a reply");
         let begun = self.commit(Event::ContinuedAsNew(new_run)).and_then(|_| {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
     cx::{Due, Issue, Op, Settled},
+    exchange::unanswering,
     poll::{Moment, Turn},
 };
 use crate::{
@@ -61,8 +62,8 @@ impl Machine {
         match input {
             Input::Ended { frame, attempt, end } => self.attempt_ended(&frame, attempt, end),
             Input::Tick => self.tick(),
-            Input::Answer { run, item, .. } if run != self.state().base => {
-                self.journal.consume(item);
+            Input::Answer { run, frame, answer, by, item } if run != self.state().base => {
+                self.bury_answer(frame, Early { answer, by, item }, "the gate was another run's");
                 Ok(Offered::Ignored("the gate was another run's"))
             }
             Input::Answer { frame, answer, by, item, .. } => self.answer(frame, Early { answer, by, item }),
@@ -102,6 +103,10 @@ impl Machine {
         match input {
             // It stays in the inbox, for a flow that would tidy up may go on.
             Input::Cancel { .. } if self.lets_go_alive() => Offered::Ignored("the owner lets go"),
+            // So does it until code comes that gets to where the flow may have something to tidy up.
+            Input::Cancel { force: false, .. } if self.may_tidy_up_later() => {
+                Offered::Ignored("it waits for code that can tell the flow")
+            }
             Input::Cancel { reason, by, item, .. } => {
                 self.journal.consume(item);
                 let (reason, by) = match self.state().cancel.clone() {
@@ -121,13 +126,14 @@ impl Machine {
                 self.post.keep(message, item);
                 Offered::Ignored("the execution ends")
             }
+            Input::Answer { frame, answer, by, item, .. } if ends => {
+                self.post.keep(unanswering(&frame, answer, by), item);
+                Offered::Ignored("the execution ends")
+            }
             Input::Watch { by, item } if ends && !self.journal.is_writing() => {
                 self.take_watch(by, item).unwrap_or(Offered::Ignored("the log is damaged"))
             }
-            Input::Answer { item, .. }
-            | Input::Verdict { item, .. }
-            | Input::ChildSettled { item, .. }
-            | Input::Noted { item }
+            Input::Verdict { item, .. } | Input::ChildSettled { item, .. } | Input::Noted { item }
                 if ends =>
             {
                 self.journal.consume(item);
@@ -140,7 +146,7 @@ impl Machine {
     fn take_replaying(&mut self, input: Input) -> Offered {
         match input {
             Input::Fault(report) => {
-                self.park(report);
+                self.park_short(report);
                 Offered::Accepted
             }
             _ => Offered::Ignored("the log is not complete"),
@@ -231,7 +237,7 @@ impl Machine {
         }
         self.deliver(
             frame.clone(),
-            Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }),
+            Event::StepFailed(StepFailed { frame, attempt, failure, retry_at, not_made: false }),
             outcome,
         )
     }
@@ -403,8 +409,9 @@ impl Machine {
             }
             AttemptEnd::Stopped(error) => {
                 let last = error.to_string();
-                let used_up = EffectError::Exhausted { attempts: attempt, last };
-                let error = if attempt > 1 && attempt >= retry.attempts { used_up } else { error };
+                let attempts = self.made(&frame, attempt);
+                let used_up = EffectError::Exhausted { attempts, last };
+                let error = if attempts > 1 && attempts >= retry.attempts { used_up } else { error };
                 self.failed(frame, attempt, error.into(), RetryClass::Transient, retry)?;
             }
             AttemptEnd::Fault(report) => {
@@ -434,10 +441,11 @@ impl Machine {
         class: RetryClass,
         retry: RetryPolicy,
     ) -> Result<(), ParkReport> {
-        let Some(due) = retry.next(attempt, class, self.clock) else { return self.fail(frame, failure) };
+        let made = self.made(&frame, attempt);
+        let Some(due) = retry.next(made, class, self.clock) else { return self.fail(frame, failure) };
         self.dues.insert((due, frame.clone()));
-        let retry_at = Some(due);
-        self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at })).map(drop)
+        let (retry_at, not_made) = (Some(due), false);
+        self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at, not_made })).map(drop)
     }
 
     /// An end that nobody waits for: a repetition, a contradiction, or of an attempt that was given up.
@@ -556,8 +564,9 @@ impl Machine {
                 Ok(Offered::Accepted)
             }
             Some((_, is_gate)) => {
-                self.journal.consume(early.item);
-                Ok(Offered::Ignored(if is_gate { "the gate is closed" } else { "the frame is not a gate" }))
+                let why = if is_gate { "the gate is closed" } else { "the frame is not a gate" };
+                self.bury_answer(frame, early, why);
+                Ok(Offered::Ignored(why))
             }
         }
     }
@@ -603,12 +612,18 @@ impl Machine {
         Ok(())
     }
 
+    /// How many attempts of a frame were made, up to this one.
+    fn made(&self, frame: &FrameId, attempt: u32) -> u32 {
+        let not_made = self.state().frames.get(frame).map_or(0, |known| known.not_made);
+        attempt.saturating_sub(not_made)
+    }
+
     /// An attempt that is on record did not happen: where that counts, it is noted, and another is due at once.
     fn not_made(&mut self, frame: FrameId, attempt: u32) -> Result<(), ParkReport> {
         let (retry, delivery) = self.terms(&frame);
         if delivery == Delivery::AtMostOnce || retry.counts_crashes() {
             let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
-            self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at }))?;
+            self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at, not_made: true }))?;
         }
         Ok(())
     }
@@ -659,9 +674,10 @@ impl Machine {
         if delivery == Delivery::AtMostOnce {
             return self.doubt(frame, attempt, "crash");
         }
-        if retry.counts_crashes() && attempt >= retry.attempts {
+        let attempts = self.made(&frame, attempt);
+        if retry.counts_crashes() && attempts >= retry.attempts {
             let last = format!("the process ended during attempt {attempt}");
-            self.owed.push_back(Owed::Failure(frame, EffectError::Exhausted { attempts: attempt, last }));
+            self.owed.push_back(Owed::Failure(frame, EffectError::Exhausted { attempts, last }));
             return Ok(());
         }
         self.start_again(frame)

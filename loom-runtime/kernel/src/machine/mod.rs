@@ -296,6 +296,8 @@ pub struct Machine {
     held: bool,
     clock: Timestamp,
     fault: Option<ParkReport>,
+    /// The flow did not come to the end of the log: what it would do with a cancel is not known here.
+    misfit: bool,
 }
 
 #[expect(
@@ -358,6 +360,7 @@ impl Machine {
             held: false,
             clock: Timestamp::EPOCH,
             fault: None,
+            misfit: false,
         }
     }
 
@@ -564,6 +567,19 @@ impl Machine {
         self.in_doubt_where_running("parked");
         self.revoke_all();
         self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
+    }
+
+    /// A fault that kept the flow from coming to where the log ends.
+    fn park_short(&mut self, report: ParkReport) {
+        self.misfit = true;
+        self.park(report);
+    }
+
+    /// Whether the flow that a fault has stopped might tidy up once it is mended.
+    fn may_tidy_up_later(&self) -> bool {
+        let parks =
+            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
+        parks && (self.misfit || self.cx.shared.lock().heeds_cancel())
     }
 
     fn cancel(&mut self, reason: String, by: String) {

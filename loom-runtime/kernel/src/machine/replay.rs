@@ -125,7 +125,7 @@ impl Machine {
         let segment = match self.advance(segment, envelope) {
             Ok(segment) => segment,
             Err(report) => {
-                self.park(report);
+                self.park_short(report);
                 return Offered::Accepted;
             }
         };
@@ -410,7 +410,7 @@ impl Machine {
                 self.owe_the_branch();
                 self.settle_owed();
             }
-            Err(report) => self.park(report),
+            Err(report) => self.park_short(report),
         }
         Offered::Accepted
     }

@@ -262,3 +262,65 @@ fn handing_back_is_no_attempt() {
     assert_eq!(play.output(), json!("at last"));
     assert!(!play.has(Kind::StepAbandoned));
 }
+
+/// Owners, a second apart, that are told to drain before they have handed anything out.
+fn deploys(log: Vec<kernel::Envelope>, flow: &Flow, times: u32) -> Vec<kernel::Envelope> {
+    (0..times).fold(log, |log, _| {
+        let mut play = Play::reading(&log, flow, log.len() as u64, CODE);
+        play.now = play.now.plus(std::time::Duration::from_secs(1));
+        play.live();
+        play.offer(Input::Tick);
+        play.machine.hold();
+        play.offer(Input::HandBack);
+        play.pump();
+        assert!(play.invoked.is_empty() && !play.machine.lags());
+        play.log
+    })
+}
+
+#[test]
+fn as_many_bodies_run_as_the_policy_says_whatever_shutdowns_lie_between() {
+    let crashes = |bodies, mode| bodies == 1 && mode == Delivery::AtLeastOnce;
+    for mode in [Delivery::AtLeastOnce, Delivery::AtMostOnce] {
+        for (attempts, first, then) in [(2, 2, 0), (2, 0, 3), (2, 4, 4), (3, 1, 2), (3, 0, 0)] {
+            let (flow, case) = (one(mode, attempts), format!("{mode:?} {attempts} {first} {then}"));
+            let (mut log, mut bodies) = (started(), 0);
+            let output = loop {
+                log = deploys(log, &flow, if bodies == 0 { first } else { then });
+                let mut play = Play::resume(&log, &flow);
+                play.wait(if bodies == 0 || then > 0 { 0 } else { 9 });
+                assert_eq!(play.runs(), ["work"], "{case}, after {bodies}");
+                bodies += 1;
+                if !crashes(bodies, mode) {
+                    play.end("work", fails("Busy"));
+                    let due = retries(attempts).next(bodies, RetryClass::Transient, play.now);
+                    assert_eq!(play.machine.next_due(), due, "{case}, after {bodies}");
+                }
+                play.flush(); // and then its process dies
+                log = play.log.clone();
+                if play.closed.is_some() {
+                    replays(&play, &flow);
+                    break play.output();
+                }
+            };
+            assert_eq!((bodies, output), (attempts, json!("Busy")), "{case}");
+        }
+    }
+}
+
+#[test]
+fn what_is_exhausted_says_how_often_it_was_made() {
+    let flow = one(Delivery::AtLeastOnce, 2);
+    let mut log = deploys(started(), &flow, 3);
+    for _ in 0..2 {
+        let mut play = Play::resume(&log, &flow);
+        play.wait(0);
+        assert_eq!(play.runs(), ["work"]);
+        play.flush(); // and then its process dies
+        log = play.log;
+    }
+    let play = Play::resume(&log, &flow);
+    let Some(kernel::Outcome::Failed(failure)) = &play.state().frames[&id("work")].outcome else { panic!() };
+    assert_eq!(failure.code, "exhausted");
+    assert!(failure.message.contains('2') && !failure.message.starts_with('5'), "{}", failure.message);
+}

@@ -3,7 +3,7 @@
 //! Not the cancel of one attempt by its time limit: see `attempts`.
 
 use kernel::{
-    Delivery, Event, Kind, OnClose, RetryClass, Status,
+    Delivery, Event, Fault, Kind, OnClose, RetryClass, Status,
     machine::{AttemptEnd, Cx, Input, Offered, Settled},
 };
 use serde_json::json;
@@ -375,7 +375,7 @@ fn an_end_while_the_execution_parks_is_kept_for_the_next_owner() {
         assert_eq!(play.closed, None, "`b` has not ended");
         play.end("b", end());
         play.pump();
-        play.parked(kernel::Fault::FlowPanicked);
+        play.parked(Fault::FlowPanicked);
         assert!(!play.has(Kind::OutcomeDiscarded));
         let mut play = Play::resume(&play.log, &mended);
         assert_eq!(play.runs().is_empty(), kept, "it runs again only if it came to nothing");
@@ -459,7 +459,7 @@ fn a_full_run_keeps_the_cancel_that_filled_it() {
     play.done("take", json!(0));
     play.cancel(1);
     play.pump();
-    play.parked(kernel::Fault::HistoryTooLong);
+    play.parked(Fault::HistoryTooLong);
     assert!(play.has(Kind::CancelRequested), "it is consumed, so it is on record");
     let mut play = Play::resume(&play.log, &flow);
     play.done("give-back", json!(0));
@@ -486,4 +486,83 @@ fn the_request_is_settled_for_those_who_ask_later_and_children_can_be_tidied_up(
     cancelled(&play);
     assert_eq!(play.posted().len(), 1);
     replays(&play, &flow);
+}
+
+/// Code that does not come to where `heeding` stands.
+fn unfit() -> Flow {
+    flow(|cx| async move { ok(told(step(&cx, "other", json!(0)).await)) })
+}
+
+/// Code that comes there and breaks.
+fn breaks_there() -> Flow {
+    flow(|cx| async move {
+        step(&cx, "take", json!(0)).await;
+        panic!("broken")
+    })
+}
+
+#[test]
+fn k8_a_cancel_waits_for_code_that_can_tell_the_flow() {
+    let fitting = heeding();
+    let mut play = at_work(&fitting);
+    play.flush();
+    for (broken, fault) in [(unfit(), Fault::Divergence), (breaks_there(), Fault::FlowPanicked)] {
+        let mut parked = Play::reading(&play.log, &broken, 7, CODE);
+        parked.live();
+        assert!(matches!(parked.cancel(1), Offered::Ignored(_)), "{fault}: it stays in the inbox");
+        parked.pump();
+        parked.parked(fault);
+        assert_eq!(parked.consumed(), [0_u64; 0]);
+
+        let mut mended = Play::resume(&parked.log, &fitting);
+        assert_eq!(mended.cancel(1), Offered::Accepted);
+        mended.pump();
+        assert_eq!(mended.runs(), ["give-back"], "{fault}");
+        mended.done("give-back", json!(0));
+        assert_eq!(cancelled(&mended), ("enough", "ann"));
+        assert_eq!(mended.consumed(), [1]);
+        replays(&mended, &fitting);
+    }
+}
+
+#[test]
+fn k8_force_ends_what_no_code_fits() {
+    let mut play = at_work(&heeding());
+    play.flush();
+    for broken in [unfit(), breaks_there()] {
+        let mut parked = Play::reading(&play.log, &broken, 7, CODE);
+        parked.live();
+        assert!(matches!(parked.cancel(1), Offered::Ignored(_)));
+        assert_eq!(parked.cancel_by_force(2), Offered::Accepted);
+        parked.pump();
+        assert_eq!(cancelled(&parked), ("at once", "bob"));
+        assert_eq!(parked.consumed(), [2]);
+    }
+}
+
+#[test]
+fn k8_a_parked_flow_that_replays_takes_a_cancel_as_always() {
+    // A step has panicked: the code fits, whether it listens or not.
+    let deaf = flow(|cx| async move { ok(told(step(&cx, "work", json!(1)).await)) });
+    for (flow, listens) in [(heeding(), true), (deaf, false)] {
+        let mut play = Play::start(&flow);
+        if listens {
+            play.done("take", json!(0));
+        }
+        play.end("work", AttemptEnd::Panicked("a bug".into()));
+        assert_eq!(matches!(play.cancel(1), Offered::Ignored(_)), listens, "while it parks");
+        play.pump();
+        if !listens {
+            cancelled(&play);
+            continue;
+        }
+        play.parked(Fault::StepPanicked);
+        let mut play = Play::reading(&play.log, &flow, 7, CODE);
+        play.live();
+        assert_eq!(play.cancel(1), Offered::Accepted);
+        play.pump();
+        assert_eq!(play.runs(), ["give-back"]);
+        play.done("give-back", json!(0));
+        cancelled(&play);
+    }
 }

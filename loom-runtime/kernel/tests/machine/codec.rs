@@ -186,7 +186,7 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
             .boxed(),
         Kind::StepFailed => (any_frame(), attempt, any_failed(), option::of(any_instant()))
             .prop_map(|(frame, attempt, failure, retry_at)| {
-                Event::StepFailed(StepFailed { frame, attempt, failure, retry_at })
+                Event::StepFailed(StepFailed { frame, attempt, failure, retry_at, not_made: false })
             })
             .boxed(),
         Kind::StepAbandoned => {

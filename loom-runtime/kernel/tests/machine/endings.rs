@@ -181,7 +181,10 @@ fn an_end_is_tried_again_when_the_inbox_has_moved() {
     play.offer(Input::Noted { item: 4 });
     play.pump();
     assert_eq!(play.output(), json!(1));
-    assert_eq!(play.batches.last().unwrap().consumed, [3, 4]);
+    let mut consumed = play.batches.last().unwrap().consumed.clone();
+    consumed.sort_unstable();
+    assert_eq!(consumed, [3, 4]);
+    assert_eq!(buried(&play), [buried_one("ask", "to nobody", "the execution ended")]);
     assert_ne!(play.batches[0].id, play.batches[1].id);
 }
 
@@ -355,4 +358,69 @@ fn an_owner_that_hands_back_while_its_suspension_is_refused_starts_nothing() {
     assert_eq!(play.offer(Input::HandBack), Offered::Accepted);
     play.pump();
     assert!(play.invoked.is_empty() && !play.machine.lags());
+}
+
+/// The dead letters of a log: topic, body, author and reason.
+fn buried(play: &Play) -> Vec<(String, serde_json::Value, String, String)> {
+    let dead = play.log.iter().filter_map(|e| match &e.event {
+        Event::MessageDeadLettered(e) => Some(e.clone()),
+        _ => None,
+    });
+    dead.map(|e| (e.message.topic, e.message.body.decode().unwrap(), e.message.by, e.reason)).collect()
+}
+
+fn buried_one(gate: &str, answer: &str, reason: &str) -> (String, serde_json::Value, String, String) {
+    (format!("gate:{gate}"), json!(answer), "ann".into(), reason.into())
+}
+
+#[test]
+fn an_accepted_answer_that_no_gate_takes_is_a_dead_letter() {
+    let flow = asking(Some(30));
+    let mut play = Play::start(&flow);
+    play.answer("before", json!("forged"), 1);
+    play.answer("never", json!("early"), 2);
+    play.offer(Input::Answer {
+        run: 7,
+        frame: id("ask"),
+        answer: payload(json!("of another")),
+        by: "ann".into(),
+        item: 3,
+    });
+    play.done("before", json!(1));
+    play.now = secs(30);
+    play.offer(Input::Tick); // the gate expires, and the flow returns
+    play.answer("ask", json!("late"), 4);
+    play.pump();
+    assert_eq!(play.output(), json!([1, "expired"]));
+    assert_eq!(
+        buried(&play),
+        [
+            buried_one("before", "forged", "the frame is not a gate"),
+            buried_one("ask", "of another", "the gate was another run's"),
+            buried_one("never", "early", "the execution ended"),
+            buried_one("ask", "late", "the execution ended"),
+        ]
+    );
+    let mut consumed = play.consumed();
+    consumed.sort_unstable();
+    assert_eq!(consumed, [1, 2, 3, 4]);
+    replays(&play, &flow);
+}
+
+#[test]
+fn an_answer_to_a_gate_that_has_expired_is_on_record() {
+    let flow = flow(|cx| async move {
+        let answer = told(gate(&cx, "ask", Some(30)).await);
+        step(&cx, "after", answer.clone()).await;
+        ok(answer)
+    });
+    let mut play = Play::start(&flow);
+    play.wait(30);
+    assert!(matches!(play.answer("ask", json!("late"), 1), Offered::Ignored(_)));
+    play.flush();
+    assert_eq!(buried(&play), [buried_one("ask", "late", "the gate is closed")]);
+    assert_eq!((play.consumed(), play.state().dead_letters), (vec![1], 1));
+    play.done("after", json!(0));
+    assert_eq!(play.output(), json!("expired"));
+    replays(&play, &flow);
 }

@@ -28,7 +28,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             9 => Event::StepCompleted(StepCompleted { frame, attempt, output: value, by: None }),
             10 => {
                 let (failure, retry_at) = (failed("No"), flag.then_some(at));
-                Event::StepFailed(StepFailed { frame, attempt, failure, retry_at })
+                Event::StepFailed(StepFailed { frame, attempt, failure, retry_at, not_made: false })
             }
             11 => Event::StepAbandoned(Abandoned { frame }),
             12 => Event::DecisionRecorded(Decision { frame, value }),
