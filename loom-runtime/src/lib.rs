@@ -31,6 +31,7 @@ mod projection;
 mod registry;
 mod replay_check;
 mod schedule;
+mod seen;
 mod service;
 pub mod shape;
 mod skill;

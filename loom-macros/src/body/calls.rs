@@ -142,6 +142,8 @@ pub(crate) struct Call {
     pub(crate) calls_variable: bool,
     /// What repeats it without a count.
     pub(crate) repetition: Option<Repetition>,
+    /// Whether items of the body may say what its names mean.
+    pub(crate) among_items: bool,
 }
 
 impl Call {
@@ -195,6 +197,7 @@ impl Call {
                 .and_then(Path::get_ident)
                 .is_some_and(|name| scope.binds(name)),
             repetition: scope.repetition(),
+            among_items: false,
         })
     }
 
@@ -445,6 +448,16 @@ pub(crate) fn made(local: &Local) -> Option<String> {
         Pat::Ident(_) => maker(&local.init.as_ref()?.expr),
         _ => None,
     }
+}
+
+/// Whether a `let` binds one name to a literal.
+pub(crate) fn is_literal(local: &Local) -> bool {
+    let pat = match &local.pat {
+        Pat::Type(typed) => &*typed.pat,
+        pat => pat,
+    };
+    let init = local.init.as_ref().map(|init| bare(&init.expr));
+    matches!((pat, init), (Pat::Ident(_), Some(Expr::Lit(_))))
 }
 
 /// What makes a value, if it is written as a type does it: `Placed { .. }`, `Placed(..)`, `Placed::of(..)`, `Placed`.

@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::item::line_of;
 
 use super::calls::{Call, Syscall, Target};
+use super::macros::is_for_debugging;
 use super::scope::Repetition;
 use super::{Finding, Survey, topics};
 
@@ -270,6 +271,12 @@ fn has_identity(call: &Call) -> bool {
 
 fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
     match finding {
+        Finding::CtxInMacro { mac } if is_for_debugging(mac) => diagnostics.report(
+            codes::CTX_IN_MACRO,
+            mac,
+            "this macro is left out of a release build, and `ctx` is used in it: another build would replay other calls",
+            "use `assert!`, `assert_eq!` or `assert_ne!`, which every build keeps",
+        ),
         Finding::CtxInMacro { mac } => diagnostics.report(
             codes::CTX_IN_MACRO,
             mac,
@@ -300,7 +307,7 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             ctx,
             format_args!("`{ctx}` is bound anew: Loom knows the context by this name"),
             format_args!(
-                "use another name; `let {ctx} = {ctx}.clone();` alone is fine, for an `async move` block"
+                "use another name; `let {ctx} = {ctx}.clone();` or `let {ctx} = &{ctx};` alone is fine, for an `async move` block"
             ),
         ),
         Finding::CtxMoved(ctx) => escaped(ctx, diagnostics),

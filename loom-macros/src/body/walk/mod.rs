@@ -10,7 +10,8 @@ mod macros;
 mod regions;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
@@ -23,7 +24,7 @@ use crate::runtime_path::RuntimePath;
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
 use super::imports::Imports;
-use super::macros::is_unbiased_select;
+use super::macros::{is_for_debugging, is_unbiased_select, lacks_bias};
 use super::scope::Scope;
 use super::{Finding, Survey, label};
 use exits::Jump;
@@ -35,7 +36,7 @@ pub(crate) fn walk(
     mut block: Block,
     ctx: &Ident,
     runtime: &RuntimePath,
-    held: &dyn Fn(&Call) -> Option<TokenStream>,
+    held: &dyn Fn(&Call, usize) -> Option<TokenStream>,
 ) -> Survey {
     let mut walker = Walker {
         ctx,
@@ -71,7 +72,7 @@ struct Walker<'c> {
     ctx: &'c Ident,
     runtime: &'c RuntimePath,
     /// What goes into the body with a call.
-    held: &'c dyn Fn(&Call) -> Option<TokenStream>,
+    held: &'c dyn Fn(&Call, usize) -> Option<TokenStream>,
     scope: Scope,
     imports: Imports,
     graph: Builder,
@@ -141,16 +142,7 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_expr_async_mut(&mut self, block: &mut ExprAsync) {
-        let notes_lines = self.can_note_lines(&block.block);
-        let awaits = self.futures.awaits;
-        self.scope.enter_block(notes_lines);
-        self.graph.open();
-        self.visit_block_mut(&mut block.block);
-        // Leaving the block leaves nothing around it.
-        let body = self.graph.close();
-        self.graph.extend(body);
-        self.scope.leave();
-        self.futures.awaits = awaits;
+        self.async_block(block, true);
     }
 
     fn visit_expr_if_mut(&mut self, branch: &mut ExprIf) {
@@ -261,6 +253,9 @@ impl VisitMut for Walker<'_> {
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
+        if read::is_literal(local) {
+            self.scope.is_the_same();
+        }
         if is_clone {
             self.scope.stands_for_ctx(&local.pat);
         }
@@ -291,16 +286,22 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_macro_mut(&mut self, mac: &mut Macro) {
-        if is_unbiased_select(&mac.path, &mac.tokens) {
+        let imported = self.imports.whole(&mac.path);
+        if is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens) {
             self.findings.push(Finding::UnbiasedSelect { mac: mac.path.clone() });
         }
         self.futures_in(&mac.tokens, &mac.path);
-        match self.read_macro(mac) {
+        let left_out = is_for_debugging(&mac.path) && mentions(&mac.tokens, self.ctx);
+        match if left_out { None } else { self.read_macro(mac) } {
             Some(tokens) => mac.tokens = tokens,
             None if mentions(&mac.tokens, self.ctx) => {
                 self.findings.push(Finding::CtxInMacro { mac: mac.path.clone() });
             }
             None => {}
+        }
+        if lacks_bias(&mac.path, &mac.tokens) {
+            let (at, arms) = (mac.path.span(), &mac.tokens);
+            mac.tokens = quote_spanned!(at=> biased; #arms);
         }
         if exits::panics(&mac.path) {
             self.graph.leave();
