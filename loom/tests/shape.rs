@@ -194,6 +194,25 @@ mod scopes {
         }
         Ok(sum)
     }
+
+    #[flow]
+    pub(crate) async fn conditional(ctx: Ctx) -> loom::Result<u32> {
+        #[cfg(target_os = "none")]
+        let sum = ctx.run(wired(1)).await?;
+        #[cfg(not(target_os = "none"))]
+        let sum = ctx.run(charge(1)).await?;
+        #[cfg(target_os = "none")]
+        ctx.run(charge(2)).await?;
+        #[cfg(target_os = "none")]
+        ctx.part("elsewhere", elsewhere()).await?;
+        #[cfg(target_os = "none")]
+        return ctx.suspend::<Elsewhere>("manager").await?.sum;
+        match sum {
+            #[cfg(target_os = "none")]
+            0 => Ok(ctx.receive::<Elsewhere>("told").update::<Elsewhere>().await?.sum),
+            _ => ctx.part("pay", pay()).await,
+        }
+    }
 }
 
 fn registry() -> Registry {
@@ -210,6 +229,7 @@ fn registry() -> Registry {
         Entry::flow::<desk::tidy>(),
         Entry::projection::<desk::Questions>(),
         Entry::flow::<scopes::scoped>(),
+        Entry::flow::<scopes::conditional>(),
     ])
 }
 
@@ -333,6 +353,17 @@ fn a_type_or_part_is_the_one_that_the_body_means() {
     let descriptor = <scopes::scoped as loom::Flow>::DESCRIPTOR;
     let waits: Vec<_> = descriptor.all_messages().iter().map(|message| message.name).collect();
     assert_eq!(waits, ["told", "paid"], "the second part of that name is the bank's");
+}
+
+#[test]
+fn it_holds_nothing_that_is_not_compiled() {
+    let shape = shape_of("shape");
+    let flow = &shape["flows"]["conditional"];
+    assert_eq!(flow["graph"], json!(["step charge", {"branch": [[], ["part pay"]]}]));
+    assert_eq!(
+        (&flow["gates"], &flow["messages"], &flow["parts"]),
+        (&json!({}), &json!(null), &json!(["pay"]))
+    );
 }
 
 #[test]

@@ -200,10 +200,11 @@ fn with_key(syscall: Syscall) -> &'static str {
 
 /// Two calls of one id are one too many, unless the later asks for the outcome of the first.
 fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
-    let mut first: HashMap<&str, &Call> = HashMap::new();
+    let mut seen: HashMap<&str, Vec<&Call>> = HashMap::new();
     for call in calls.iter().filter(|call| has_identity(call)) {
-        let Some(earlier) = first.get(call.id.as_str()) else {
-            first.insert(&call.id, call);
+        let before = seen.entry(&call.id).or_default();
+        let Some(earlier) = before.iter().find(|earlier| !earlier.excludes(call)).copied() else {
+            before.push(call);
             continue;
         };
         if call.memo {

@@ -62,8 +62,9 @@ pub(crate) fn gates(flow: &Flow) -> Vec<TokenStream> {
         let Target::Gate { name: Some(name), ty: Some(_) } = &call.target else { return None };
         let line = location::line(call.method.span());
         let schema = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn), runtime);
+        let cfgs = &call.cfgs;
         Some(quote_spanned! {Span::mixed_site()=>
-            #runtime::GateDescriptor { name: #name, schema: #schema, line: #line }
+            #(#cfgs)* #runtime::GateDescriptor { name: #name, schema: #schema, line: #line }
         })
     };
     flow.calls().iter().enumerate().filter_map(gate).collect()
@@ -81,8 +82,9 @@ pub(crate) fn messages(flow: &Flow) -> Vec<TokenStream> {
             quote_spanned!(Span::mixed_site()=> #reply.0)
         }));
         let schema = said(site, &schema, runtime);
+        let cfgs = &call.cfgs;
         Some(quote_spanned! {Span::mixed_site()=>
-            #runtime::MessageDescriptor { name: #name, schema: #schema, reply: #reply, line: #line }
+            #(#cfgs)* #runtime::MessageDescriptor { name: #name, schema: #schema, reply: #reply, line: #line }
         })
     };
     flow.calls().iter().enumerate().filter_map(message).collect()
@@ -100,8 +102,12 @@ pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
         }
         let written = path.to_token_stream().to_string();
         if call.among_items || !seen.contains(&written) {
-            seen.push(written);
-            parts.push(said(site, &quote_spanned!(Span::mixed_site()=> #runtime::PartFn), runtime));
+            let (cfgs, kind) = (&call.cfgs, quote_spanned!(Span::mixed_site()=> #runtime::PartFn));
+            if cfgs.is_empty() {
+                seen.push(written);
+            }
+            let part = said(site, &kind, runtime);
+            parts.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #part));
         }
     }
     parts

@@ -59,6 +59,7 @@ impl Walker<'_> {
         let limited = self.chain_arguments(call, syscall == Some(Syscall::Decide), &said);
         if let Some(mut read) = read {
             read.among_items = !self.imports.is_empty();
+            read.cfgs.clone_from(&self.cfgs);
             match (read.node(), limited) {
                 (Some(timer), Some(Limited { future, limit })) => {
                     let timer = Arm { label: limit, body: vec![timer], leaves: false };

@@ -2,6 +2,7 @@
 //! and rewrites. It reports nothing: `rules` judges what was found.
 
 mod calls;
+mod cfgs;
 mod exits;
 mod futures;
 mod inert;
@@ -14,8 +15,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
-    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
+    Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf,
+    ExprLet, ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
 };
 
 use crate::item::mentions;
@@ -54,6 +55,7 @@ pub(crate) fn walk(
         jumps: Vec::new(),
         recorded: 0,
         notes_lines: false,
+        cfgs: Vec::new(),
     };
     walker.visit_block_mut(&mut block);
     walker.place_all_futures();
@@ -90,6 +92,8 @@ struct Walker<'c> {
     /// nothing is banned in them.
     recorded: usize,
     notes_lines: bool,
+    /// The conditions of compilation around the place.
+    cfgs: Vec<Attribute>,
 }
 
 impl VisitMut for Walker<'_> {
@@ -170,7 +174,7 @@ impl VisitMut for Walker<'_> {
             let mark = self.scope.mark();
             self.graph.open();
             self.visit_pat_mut(&mut arm.pat);
-            self.visit_expr_mut(&mut arm.body);
+            self.under(&arm.attrs, |walker| walker.visit_expr_mut(&mut arm.body));
             arms.push(self.graph.close_arm(label));
             self.scope.back_to(&mark);
         }
@@ -210,7 +214,7 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_stmt_mut(&mut self, stmt: &mut Stmt) {
-        visit_mut::visit_stmt_mut(self, stmt);
+        self.under(&cfgs::attributes(stmt), |walker| visit_mut::visit_stmt_mut(walker, stmt));
         match stmt {
             Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => self.dropped(&mut init.expr),
             Stmt::Expr(call, Some(_)) if self.is_inert(call) => self.dropped(call),
