@@ -5,6 +5,7 @@
 pub mod __v1;
 mod agent;
 mod app;
+mod archive;
 mod awaited;
 mod budget;
 mod callee;
@@ -30,6 +31,7 @@ pub mod ports;
 mod projection;
 mod registry;
 mod replay_check;
+mod retention;
 mod schedule;
 mod seen;
 mod service;
@@ -48,6 +50,7 @@ pub use app::{
     ExecutionError, Fork, ForkError, GateAddress, Handle, Pending, ProjectError, Said, SendError,
     SendMessage, SentUpdate, Simulate, Simulation, Start, StartDynamic, StartError, StepStream, UpdateError,
 };
+pub use archive::{FolderArchive, MemoryArchive};
 pub use budget::{Ask, Asker, Grant, Negotiate};
 pub use chunk::{Chunk, Streamed};
 pub use context::{
@@ -75,6 +78,10 @@ pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{
     CheckedLogs, DivergedLog, FrozenLog, FrozenLogError, LogSource, LogSourceError, replay, replay_check,
     replay_check_all,
+};
+pub use retention::{
+    Held, HeldBy, Keep, KeepFlow, Pin, Reason, Retention, RetentionError, RetentionPolicy, RetentionReport,
+    Tally,
 };
 pub use schedule::{CatchUp, Overlap, ScheduleDescriptor};
 pub use service::Service;

@@ -12,7 +12,7 @@ use kernel::{Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp};
 use crate::ports::{
     Append, BatchId, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
     GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
-    NewExecution, NewItem, Posted, SetBranch, SnapshotStore, StoreError, TakeUp, WorkerId,
+    NewExecution, NewItem, Posted, Removal, SetBranch, SnapshotStore, StoreError, TakeUp, WorkerId,
 };
 
 /// A complete store in memory, for tests and for programs that need no durability.
@@ -134,7 +134,10 @@ impl EventStore for Memory {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         let mut tables = self.tables();
-        let records = &tables.of(execution)?.records;
+        let Execution { row, records, .. } = tables.of(execution)?;
+        let Some(from) = from.checked_sub(row.first) else {
+            return Err(StoreError::Archived { execution: execution.clone(), first: row.first });
+        };
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         Ok(records.iter().skip(from).take(limit).cloned().collect())
     }
@@ -152,6 +155,28 @@ impl EventStore for Memory {
         let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
         let tables = self.tables();
         Ok(tables.executions.values().map(|e| &e.row).filter(wanted).take(limit).cloned().collect())
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let (id, until, status) = (&removal.execution, removal.until, removal.status);
+        let pointed_to = tables.branches.values().any(|branch| branch.execution == *id);
+        let execution = tables.of(id)?;
+        if !removal.fits(&execution.row) || (pointed_to && status.is_terminal()) {
+            return Ok(false);
+        }
+        execution.records.drain(..removal.len());
+        execution.row.first = until;
+        let last = removal.is_last();
+        execution.gates.retain(|gate| !last && (gate.run >= until || gate.state == GateState::Open));
+        if last {
+            execution.inbox.clear();
+            execution.unfit.clear();
+        }
+        for (_, kept) in tables.snapshots.iter_mut().filter(|((of, _), _)| of == id) {
+            kept.retain(|sequence, _| !last && *sequence > until);
+        }
+        Ok(true)
     }
 }
 
@@ -388,7 +413,7 @@ impl Execution {
             posting.consumed |= append.consumed.contains(&posting.item.id);
         }
         let row = &mut self.row;
-        (row.next, row.updated_at) = (self.records.len() as u64, append.at);
+        (row.next, row.updated_at) = (row.first + self.records.len() as u64, append.at);
         if append.progress {
             row.takeovers = 0;
         }

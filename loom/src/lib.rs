@@ -54,5 +54,8 @@ pub mod postgres {
     pub use ::postgres::*;
 }
 
+#[doc = include_str!("../docs/operations.md")]
+pub mod operations {}
+
 mod link;
 pub mod prelude;

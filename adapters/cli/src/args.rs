@@ -103,6 +103,12 @@ pub(crate) enum StoreVerb {
     ///
     /// What a schedule is told waits until a worker takes it.
     Schedules(Schedules),
+    /// Move old executions to an archive, as a policy says
+    #[command(subcommand)]
+    Retention(Retention),
+    /// Look at what was moved to an archive
+    #[command(subcommand)]
+    Archive(Archive),
     /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
     Worker(Worker),
 }
@@ -454,6 +460,43 @@ pub(crate) struct Schema {
     /// Of this event, should something else have its name
     #[arg(long)]
     pub(crate) event: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Retention {
+    /// Do it once
+    ///
+    /// Of what has ended the events go, and its id, how it ended and what came out stay. Held back is what the policy
+    /// pins, what a branch points to, and children of a run that goes on. May be stopped and repeated at any time.
+    Run {
+        /// The policy: a JSON file, as in {"completed": "30d", "failed": "90d", "flows": {"invoice": {"completed": "forever"}}}
+        #[arg(long, value_name = "FILE")]
+        policy: PathBuf,
+        /// Only count what would go
+        #[arg(long)]
+        dry_run: bool,
+        /// The folder of the archive; the program's own archive unless given
+        #[arg(long, value_name = "DIR")]
+        archive: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Archive {
+    /// Print the events of an execution that were archived, as `logs` prints those that were not
+    Show {
+        /// The execution
+        execution: String,
+        /// The folder of the archive; the program's own archive unless given
+        #[arg(long, value_name = "DIR")]
+        archive: Option<PathBuf>,
+    },
+    /// List the executions of which events were archived
+    List {
+        /// The folder of the archive; the program's own archive unless given
+        #[arg(long, value_name = "DIR")]
+        archive: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]

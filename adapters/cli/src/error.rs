@@ -6,10 +6,14 @@ use loom_runtime::{
     AnswerError, BranchError, BuildError, ControlError, ExecutionId, ForkError, SendError, StartError,
     UpdateError,
     kernel::{InvalidId, InvalidPayload},
-    ports::StoreError,
+    ports::{ArchiveError, StoreError},
 };
 
-use crate::{exit::Exit, render::shell::show, suggest::did_you_mean};
+use crate::{
+    exit::Exit,
+    render::shell::{command, show},
+    suggest::did_you_mean,
+};
 
 /// An error of a command, with advice.
 #[derive(Debug)]
@@ -64,8 +68,19 @@ impl From<StoreError> for CliError {
                 .help("`logs EXECUTION --json` prints the stored events as they are"),
             StoreError::Unavailable(_) => Self::new(Exit::Store, message)
                 .help("see that the store runs, and that this program may reach it; then repeat the command"),
+            StoreError::Archived { execution, .. } => Self::refused(message).help(format!(
+                "`{}` prints what was archived of it",
+                command(&["archive", "show"], &[execution.as_str()], &[])
+            )),
             _ => Self::refused(message).help("somebody else was faster: repeat the command"),
         }
+    }
+}
+
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        let exit = if matches!(error, ArchiveError::Conflict { .. }) { Exit::Refused } else { Exit::Store };
+        Self::new(exit, error.to_string())
     }
 }
 

@@ -39,7 +39,7 @@
 //! |---|---|
 //! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
 //! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
-//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `unreadable?` |
+//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], next: [instant]}]}` |
@@ -52,6 +52,9 @@
 //! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
+//! | `retention run` | `{rehearsal, removed: {reason: {executions, events, bytes}}, held: [{by: {kind: name}, executions}], moved, snapshots, early_messages}`; a reason is `completed`, `failed`, `cancelled` or `earlier_runs`, a kind `execution`, `tree`, `parent`, `branch` or `unreadable` |
+//! | `archive show` | as `logs` |
+//! | `archive list` | `{executions: [execution]}` |
 //! | `flows` | `{flows: [{name, doc, location, steps, gates, messages: [{name, schema, reply?}], effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |
@@ -70,7 +73,9 @@
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
 //! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`), `message` (`topic`, `by`) or `retry`; a gate that was
-//! answered so is no `wait`, and has `answered_by`. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
+//! answered so is no `wait`, and has `answered_by`. A received `message` is `{topic, by, sequence, at, body, frame?,
+//! expects_reply, reply?, dead_letter?}`: `sequence` is the event's, a `reply` is `{accepted: value}` or
+//! `{rejected: reason}`, `dead_letter` says why nobody takes it, or replies any more. `unknown_flow` is true when only another program can go on with it; `list` has `waits_for_code`, a fingerprint, where code
 //! is waited for that agrees with the log. Instants are RFC 3339; inside of payloads, frames and states they are as the log
 //! has them, microseconds since 1970.
 

@@ -121,6 +121,8 @@ codes! {
     BranchMoved = "branch-moved", 409, 1033;
     /// Somebody else changed the execution first; the same request may be sent again.
     Contended = "contended", 409, 1034;
+    /// The events that were asked for were moved to the archive.
+    Archived = "archived", 410, 1035;
     /// The event that was asked for cannot be read by this program.
     Unreadable = "unreadable", 500, 1040;
     /// The stored data contradicts itself.

@@ -48,6 +48,7 @@ mod link;
 mod post;
 mod queue;
 mod read;
+mod removal;
 mod row;
 mod schema;
 mod snapshot;

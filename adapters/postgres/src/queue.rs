@@ -172,7 +172,11 @@ impl<K: Kind> Lane<K> {
         let started = Instant::now();
         loop {
             match answered(self.transact(questions)).await {
-                Ok(answers) => return Ok(answers),
+                Ok(answers) => {
+                    let ms = started.elapsed().as_secs_f64() * 1_000.0;
+                    tracing::trace!(questions = questions.len(), ms, "committed");
+                    return Ok(answers);
+                }
                 Err(error) => {
                     // Dropping the connection rolls back, unless the commit is under way already. Whoever asks
                     // again waits for that: its rows are locked.

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr, postgres::PgRow};
 use crate::row::{self, Reader};
 
 /// At least one row, which tells an empty rest from an unknown execution.
-pub(crate) const RECORDS: &str = "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta \
+pub(crate) const RECORDS: &str = "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta, e.first \
      FROM executions AS e LEFT JOIN events AS v ON v.execution = e.key AND v.sequence >= $2 \
      WHERE e.id = $1 AND e.status <> 'awaited' ORDER BY v.sequence LIMIT $3";
 
@@ -38,7 +38,11 @@ pub(crate) fn records(
     limit: usize,
 ) -> Result<Vec<Record>, StoreError> {
     let Some(first) = rows.first() else { return Err(StoreError::Unknown(execution.clone())) };
-    let next = Reader::new(first, execution.as_str()).count(0)?;
+    let head = Reader::new(first, execution.as_str());
+    let (next, first) = (head.count(0)?, head.count(7)?);
+    if from < first {
+        return Err(StoreError::Archived { execution: execution.clone(), first });
+    }
     let expected = next.saturating_sub(from).min(limit as u64);
     let mut records = Vec::with_capacity(rows.len());
     for row in rows.iter().take(limit) {

@@ -12,7 +12,7 @@ macro_rules! execution {
     ($rest:literal) => {
         concat!(
             "SELECT e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, e.wake_at, ",
-            "e.worker, e.lease_until, e.fence, e.takeovers, e.base",
+            "e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first",
             $rest
         )
     };
@@ -20,7 +20,7 @@ macro_rules! execution {
 pub(crate) use execution;
 
 /// How many columns [`execution!`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 14;
+pub(crate) const EXECUTION_WIDTH: usize = 15;
 
 /// The status of a row that holds the place of an execution that items have come for early.
 pub(crate) const AWAITED: &str = "awaited";
@@ -112,6 +112,7 @@ pub(crate) fn read(row: &PgRow) -> Result<ExecutionRow, StoreError> {
         input: read.digest(3)?,
         status: read.status(4)?,
         next: read.count(5)?,
+        first: read.count(14)?,
         base: read.count(13)?,
         created_at: read.instant(6)?,
         updated_at: read.instant(7)?,

@@ -9,7 +9,7 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// In order, from version 1. One that was released is never edited. Workers of the build before go on while one
 /// runs, so a migration only adds: tables, columns that may be null or have a constant default, indexes of new or
 /// small tables. What takes longer is done in the background by a later build.
-const MIGRATIONS: [&str; 1] = [TABLES];
+const MIGRATIONS: [&str; 2] = [TABLES, REMOVALS];
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim.
@@ -129,6 +129,9 @@ CREATE TABLE unfit (
     PRIMARY KEY (execution, program)
 );
 "#;
+
+/// `first` is the first event that a log still holds. What was before it is in an archive.
+const REMOVALS: &str = "ALTER TABLE executions ADD COLUMN first bigint NOT NULL DEFAULT 0";
 
 /// What a schema is like.
 pub(crate) enum Found {

@@ -7,7 +7,7 @@ use loom_runtime::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 use sqlx::PgPool;
@@ -23,7 +23,7 @@ use crate::{
     link::{Link, answered},
     post::{self, Incoming, Post},
     queue::Queue,
-    read,
+    read, removal,
     row::{self, integer},
     snapshot,
 };
@@ -149,6 +149,10 @@ impl EventStore for Postgres {
                         list.fetch_all(connection)
         })?;
         Ok(row::readable(rows.iter().map(row::read)))
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        on_pool!(self, connection => removal::remove(connection, removal))?
     }
 }
 

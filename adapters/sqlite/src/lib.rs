@@ -24,6 +24,7 @@ mod gate;
 mod open;
 mod post;
 mod read;
+mod removal;
 mod row;
 mod schema;
 mod script;

@@ -35,7 +35,7 @@ pub(crate) async fn records(
 ) -> Result<Vec<Record>, StoreError> {
     let mut script = Script::default();
     script.sql(
-        "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta FROM executions AS e \
+        "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta, e.first FROM executions AS e \
          LEFT JOIN events AS v ON v.execution = e.key AND v.sequence >= ? \
          WHERE e.id = ? ORDER BY v.sequence LIMIT ?;",
     );
@@ -43,7 +43,11 @@ pub(crate) async fn records(
     script.bind(integer(from)).bind(execution.as_str()).bind(integer(limit.max(1) as u64));
     let rows = fetch(script, readers).await?;
     let Some(first) = rows.first() else { return Err(StoreError::Unknown(execution.clone())) };
-    let next = Reader::new(first, execution.as_str()).count(0)?;
+    let head = Reader::new(first, execution.as_str());
+    let (next, first) = (head.count(0)?, head.count(7)?);
+    if from < first {
+        return Err(StoreError::Archived { execution: execution.clone(), first });
+    }
     let expected = next.saturating_sub(from).min(limit as u64);
     let mut records = Vec::with_capacity(rows.len());
     for row in rows.iter().take(limit) {

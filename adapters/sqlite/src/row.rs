@@ -9,10 +9,10 @@ use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 
 /// The columns of an execution `e`, in the order in which [`execution`] reads them.
 pub(crate) const EXECUTION: &str = "e.key, e.id, e.flow, e.input, e.status, e.next, e.created_at, e.updated_at, \
-     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base";
+     e.wake_at, e.worker, e.lease_until, e.fence, e.takeovers, e.base, e.first";
 
 /// How many columns [`EXECUTION`] has.
-pub(crate) const EXECUTION_WIDTH: usize = 14;
+pub(crate) const EXECUTION_WIDTH: usize = 15;
 
 /// Reads columns by position, and names the execution when one makes no sense.
 pub(crate) struct Reader<'r> {
@@ -76,6 +76,7 @@ pub(crate) fn execution(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         status: Status::named(status)
             .ok_or_else(|| read.corrupt(&format!("{status:?} where a status is expected")))?,
         next: read.count(5)?,
+        first: read.count(14)?,
         base: read.count(13)?,
         created_at: read.instant(6)?,
         updated_at: read.instant(7)?,

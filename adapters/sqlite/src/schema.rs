@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -156,6 +156,11 @@ CREATE TABLE snapshots (
 ) STRICT;
 ";
 
+/// `first` is the first event that a log still holds. What was before it is in an archive.
+const REMOVALS: &str = "
+ALTER TABLE executions ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -168,7 +173,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(2, "runs, early items, branches", RUNS),
         step(3, "snapshots", SNAPSHOTS),
         step(4, "unfit programs", UNFIT),
-        step(VERSION, "snapshots by what they are of", SUBJECTS),
+        step(5, "snapshots by what they are of", SUBJECTS),
+        step(VERSION, "removals", REMOVALS),
     ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.

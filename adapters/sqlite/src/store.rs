@@ -9,7 +9,7 @@ use loom_runtime::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 use sqlx::SqlitePool;
@@ -99,6 +99,10 @@ impl EventStore for Sqlite {
 
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
         read::list(&self.readers, filter).await
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        self.ask(removal.clone(), Request::Remove).await
     }
 }
 

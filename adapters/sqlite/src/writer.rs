@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use loom_runtime::{
     kernel::ExecutionId,
     ports::{
-        BranchRow, ClaimRequest, Claimed, Created, NewExecution, NewItem, Posted, SetBranch, StoreError,
+        BranchRow, ClaimRequest, Claimed, Created, NewExecution, NewItem, Posted, Removal, SetBranch,
+        StoreError,
     },
 };
 use sqlx::{
@@ -22,7 +23,7 @@ use crate::{
     create, error,
     open::LOCK_POLL,
     post::{self, PruneEarly},
-    row,
+    removal, row,
     script::Transaction,
     snapshot,
 };
@@ -51,6 +52,7 @@ pub(crate) enum Request {
     SetBranch(Asked<SetBranch, BranchRow>),
     Snapshot(Asked<snapshot::Change, ()>),
     PruneEarly(Asked<PruneEarly, u64>),
+    Remove(Asked<Removal, bool>),
     /// Take no more, write what waits, close the file, then answer.
     Close(oneshot::Sender<()>),
 }
@@ -68,6 +70,7 @@ struct Group {
     branches: Vec<Asked<SetBranch, BranchRow>>,
     snapshots: Vec<Asked<snapshot::Change, ()>>,
     prunings: Vec<Asked<PruneEarly, u64>>,
+    removals: Vec<Asked<Removal, bool>>,
     closing: Vec<oneshot::Sender<()>>,
     events: usize,
 }
@@ -85,6 +88,7 @@ struct Verdicts {
     branches: Answers<BranchRow>,
     snapshots: Answers<()>,
     prunings: Answers<u64>,
+    removals: Answers<bool>,
 }
 
 /// The writing end of a file.
@@ -173,6 +177,9 @@ impl Writer {
             match group.write(&mut connection).await {
                 Ok(verdicts) => {
                     self.connection = Some(connection);
+                    let (questions, events) = (group.len(), group.events);
+                    let ms = started.elapsed().as_secs_f64() * 1_000.0;
+                    tracing::trace!(questions, events, ms, "committed");
                     return Ok(verdicts);
                 }
                 // SQLite itself has waited for some milliseconds.
@@ -211,6 +218,10 @@ impl Group {
             Request::SetBranch(asked) => self.branches.push(asked),
             Request::Snapshot(asked) => self.snapshots.push(asked),
             Request::PruneEarly(asked) => self.prunings.push(asked),
+            Request::Remove(asked) => {
+                self.events += asked.question.len();
+                self.removals.push(asked);
+            }
             Request::Close(reply) => self.closing.push(reply),
         }
     }
@@ -229,6 +240,7 @@ impl Group {
             + self.branches.len()
             + self.snapshots.len()
             + self.prunings.len()
+            + self.removals.len()
     }
 
     async fn write(&self, connection: &mut SqliteConnection) -> sqlx::Result<Verdicts> {
@@ -243,6 +255,7 @@ impl Group {
             branches: branch::apply(&mut transaction, &self.branches).await?,
             snapshots: snapshot::apply(&mut transaction, &self.snapshots).await?,
             prunings: post::prune_early(&mut transaction, &self.prunings).await?,
+            removals: removal::apply(&mut transaction, &self.removals).await?,
         };
         transaction.commit().await?;
         Ok(verdicts)
@@ -262,6 +275,7 @@ impl Group {
         send(self.branches, verdicts.branches);
         send(self.snapshots, verdicts.snapshots);
         send(self.prunings, verdicts.prunings);
+        send(self.removals, verdicts.removals);
     }
 
     fn refuse(self, error: &sqlx::Error) {
@@ -283,6 +297,7 @@ impl Group {
         send(self.branches, |set| of(&set.execution));
         send(self.snapshots, |change| of(change.execution()));
         send(self.prunings, |_| error::unavailable(error));
+        send(self.removals, |removal| of(&removal.execution));
     }
 
     fn split(self) -> impl Iterator<Item = Self> {
@@ -295,8 +310,9 @@ impl Group {
         let branches = self.branches.into_iter().map(Request::SetBranch);
         let snapshots = self.snapshots.into_iter().map(Request::Snapshot);
         let prunings = self.prunings.into_iter().map(Request::PruneEarly);
+        let removals = self.removals.into_iter().map(Request::Remove);
         let all = creates.chain(posts).chain(appends).chain(renewals).chain(releases).chain(claims);
-        all.chain(branches).chain(snapshots).chain(prunings).map(|request| {
+        all.chain(branches).chain(snapshots).chain(prunings).chain(removals).map(|request| {
             let mut single = Self::default();
             single.take(request);
             single

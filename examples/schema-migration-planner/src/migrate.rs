@@ -27,8 +27,8 @@ pub struct Report {
     pub done: Vec<String>,
 }
 
-/// One node for one of its targets, begun or done: what a way back is for.
-type Begun = (Node, String);
+/// One node for one of its targets, of which something was done: what a way back is for.
+type Done = (Node, String);
 
 /// Carry a plan out: what can be taken back first, then, if somebody agrees, the rest. On any failure, back.
 #[flow(effects("plan.read", "db.*"))]
@@ -37,9 +37,9 @@ pub async fn migrate(ctx: Ctx, file: String) -> Result<Report, MigrationError> {
     let Stages { safe, destructive } = plan.stages().map_err(MigrationError::BadPlan)?;
     let done = safe.iter().chain(&destructive).map(|node| node.id.clone()).collect();
 
-    let (mut begun, failed) = ctx.part("safe", walk(safe)).await;
+    let (mut changed, failed) = ctx.part("safe", walk(safe)).await;
     if let Some((node, error)) = failed {
-        return Err(ctx.part("back", take_back(begun, node, error)).await);
+        return Err(ctx.part("back", take_back(changed, node, error)).await);
     }
     if !destructive.is_empty() {
         let answer = ctx.suspend::<Approval>("destroy").timeout(days(7)).await;
@@ -49,13 +49,13 @@ pub async fn migrate(ctx: Ctx, file: String) -> Result<Report, MigrationError> {
             Err(error) => Some(error.to_string()),
         };
         if let Some(reason) = declined {
-            ctx.part("declined", undo(begun)).await?;
+            ctx.part("declined", undo(changed)).await?;
             return Err(MigrationError::Declined(reason));
         }
         let (more, failed) = ctx.part("destructive", walk(destructive)).await;
-        begun.extend(more);
+        changed.extend(more);
         if let Some((node, error)) = failed {
-            return Err(ctx.part("back-from-there", take_back(begun, node, error)).await);
+            return Err(ctx.part("back-from-there", take_back(changed, node, error)).await);
         }
     }
     Ok(Report { plan: plan.name, done })
@@ -63,36 +63,49 @@ pub async fn migrate(ctx: Ctx, file: String) -> Result<Report, MigrationError> {
 
 /// Node by node, and side by side what a node does for each of its targets.
 #[flow(part, effects("db.*"))]
-async fn walk(ctx: Ctx, nodes: Vec<Node>) -> (Vec<Begun>, Option<(String, ExecuteError)>) {
-    let mut begun = Vec::new();
+async fn walk(ctx: Ctx, nodes: Vec<Node>) -> (Vec<Done>, Option<(String, ExecuteError)>) {
+    let mut done = Vec::new();
     for node in nodes {
         let targets = node.targets();
-        begun.extend(targets.iter().map(|target| (node.clone(), target.clone())));
         let calls =
             targets.iter().map(|target| ctx.part("for", call(node.clone(), target.clone())).key(target));
+        let mut failed = None;
         // All of them come to an end: nothing is under way when something is taken back.
-        for outcome in join_all(calls).await {
-            if let Err(error) = outcome {
-                return (begun, Some((node.id, error)));
+        for (target, (changed, error)) in targets.iter().zip(join_all(calls).await) {
+            if changed {
+                done.push((node.clone(), target.clone()));
             }
+            failed = failed.or(error);
+        }
+        if let Some(error) = failed {
+            return (done, Some((node.id, error)));
         }
     }
-    (begun, None)
+    (done, None)
 }
 
-/// One step, as often as its outcome says `more`.
+/// One step, as often as its outcome says `more`: whether it did anything, and what went wrong.
+///
+/// Each step is one transaction of the database that it changes: one that failed has changed nothing, and a way back
+/// from there would destroy what was there before.
 #[flow(part, effects("db.*"))]
-async fn call(ctx: Ctx, node: Node, target: String) -> Result<(), ExecuteError> {
+async fn call(ctx: Ctx, node: Node, target: String) -> (bool, Option<ExecuteError>) {
     let input = input_for(&node.input, &target);
+    let mut changed = false;
     loop {
-        let output = if node.destructive {
-            ctx.execute(&node.id, &node.step, &input).await?
+        let outcome = if node.destructive {
+            ctx.execute(&node.id, &node.step, &input).await
         } else {
-            ctx.part("kept", keeping(node.id.clone(), node.step.clone(), input.clone())).await?
+            ctx.part("kept", keeping(node.id.clone(), node.step.clone(), input.clone())).await
         };
+        let output = match outcome {
+            Ok(output) => output,
+            Err(error) => return (changed, Some(error)),
+        };
+        changed = true;
         let more = output.decode::<Value>().is_ok_and(|output| output["more"] == true);
         if !(node.while_more && more) {
-            return Ok(());
+            return (changed, None);
         }
     }
 }
@@ -104,10 +117,10 @@ async fn keeping(ctx: Ctx, id: String, step: String, input: Value) -> Result<Pay
     ctx.execute(id, step, input).await
 }
 
-/// Backwards through what was begun, and what to say of it.
+/// Backwards through what was done, and what to say of it.
 #[flow(part, effects("db.*"))]
-async fn take_back(ctx: Ctx, begun: Vec<Begun>, node: String, error: ExecuteError) -> MigrationError {
-    match ctx.part("undo", undo(begun)).await {
+async fn take_back(ctx: Ctx, done: Vec<Done>, node: String, error: ExecuteError) -> MigrationError {
+    match ctx.part("undo", undo(done)).await {
         Ok(undone) => {
             let (code, message) = (error.code().to_owned(), error.to_string());
             MigrationError::TakenBack { node, code, message, undone }
@@ -118,9 +131,9 @@ async fn take_back(ctx: Ctx, begun: Vec<Begun>, node: String, error: ExecuteErro
 
 /// Takes everything back that says how.
 #[flow(part, effects("db.*"))]
-async fn undo(ctx: Ctx, begun: Vec<Begun>) -> Result<usize, MigrationError> {
+async fn undo(ctx: Ctx, done: Vec<Done>) -> Result<usize, MigrationError> {
     let mut undone = 0;
-    for (node, target) in begun.into_iter().rev() {
+    for (node, target) in done.into_iter().rev() {
         let Some(way) = node.undo else { continue };
         let id = format!("undo-{}-{target}", node.id);
         let outcome = ctx.execute(id, &way.step, input_for(&way.input, &target)).await;

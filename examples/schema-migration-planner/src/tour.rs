@@ -50,9 +50,14 @@ pub async fn run(store: &Path, file: &Path, plan: &Path) -> loom::Result<()> {
     show(&shown).await?;
     app.shutdown(seconds(1)).await;
     println!(
-        "\nTry it yourself: change plan.json so that `drop-first` is not `destructive`, and see it denied;"
+        "\nTry it yourself, on files of your own: copy {} to my-plan.json, say there that `drop-first` is not",
+        plan.display()
     );
-    println!("or answer `{{\"approved\":false}}`, and see everything taken back:");
+    println!(
+        "`destructive`, and `show mine` tells that it was denied; or answer `{{\"approved\":false}}`, and see"
+    );
+    println!("everything taken back:");
+    println!("   export PLANNER_STORE=mine.db");
     println!(
         "   cargo run -q -p schema-migration-planner -- start migrate --id mine --input '\"my-plan.json\"'"
     );

@@ -184,6 +184,25 @@ async fn a_failed_check_takes_everything_back() {
     replays(&app).await;
 }
 
+/// What a plan has not done it does not take back: the column that stands in its way is somebody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_migration_leaves_what_was_there_before() {
+    let place = Place::with(&the_plan());
+    let app = place.app().await;
+    let run = place.start(&app).await;
+    answer(&run, true).await;
+    result(&run).await.unwrap();
+    let again = app.start(migrate(place.plan())).id("again").await.unwrap();
+    match failure(&again).await {
+        MigrationError::TakenBack { node, undone, .. } => assert_eq!((node.as_str(), undone), ("add", 0)),
+        other => panic!("{other:?}"),
+    }
+    let target = place.target().await;
+    assert_eq!(target.columns("customers").await.unwrap(), ["id", "name"]);
+    let named = "SELECT count(*) FROM customers WHERE name IS NOT NULL".into();
+    assert!(target.count(named).await.unwrap() > 0);
+}
+
 /// A plan that does not say that it destroys something is not believed; nor is one whose inputs do not fit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_cannot_do_more_than_the_flow_may() {

@@ -451,7 +451,9 @@ impl State {
                 };
                 self.note(&e.frame, FrameKind::Reply, sequence, outcome)?;
             }
-            Event::ChangeMarked(e) => self.note(&e.frame, FrameKind::Change, sequence, Payload::null())?,
+            Event::ChangeMarked(e) => {
+                self.note(&e.frame.marker(), FrameKind::Change, sequence, Payload::null())?
+            }
             Event::ChildStarted(e) => {
                 let (child, flow) = (e.child.clone(), e.flow.clone());
                 let (digest, version, on_close, shared) = (e.digest, e.input_version, e.on_close, false);

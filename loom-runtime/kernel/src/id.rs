@@ -106,6 +106,7 @@ impl FrameId {
     /// let ship = FrameId::compose(None, "ship", &["3", "a.b"]);
     /// assert_eq!(ship.as_str(), "ship#3.a%2Eb");
     /// assert_eq!(FrameId::compose(Some(&ship), "pack", &[""; 0]).as_str(), "ship#3.a%2Eb/pack");
+    /// assert_eq!(ship.base(), "ship");
     /// ```
     pub fn compose(prefix: Option<&Self>, base: &str, levels: &[impl AsRef<str>]) -> Self {
         let mut text = String::with_capacity(base.len() + 8 * levels.len());
@@ -129,6 +130,18 @@ impl FrameId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The frame of the marker of changed code that is in the log under this id: markers and other calls may be named
+    /// alike. No composed id holds a bare colon.
+    pub fn marker(&self) -> Self {
+        Self(format!("{}:changed", self.0).into())
+    }
+
+    /// The call site's own id, without prefixes, indices and keys: `ship` of `pay/ship#3`.
+    pub fn base(&self) -> &str {
+        let last = self.0.rsplit('/').next().unwrap_or_default();
+        last.split('#').next().unwrap_or_default()
     }
 }
 

@@ -7,7 +7,7 @@ use super::App;
 use crate::{
     Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
     clock::Clock,
-    ports::Store,
+    ports::{ArchiveStore, Store},
     service::SERVICES_V1,
     worker::{Engine, WorkerOptions},
 };
@@ -22,6 +22,7 @@ pub struct AppBuilder {
     options: WorkerOptions,
     clock: Clock,
     budgets: Option<Arc<dyn Negotiate>>,
+    archive: Option<Arc<dyn ArchiveStore>>,
 }
 
 /// Everything that is wrong with a program, in a stable order.
@@ -36,6 +37,13 @@ impl AppBuilder {
     #[must_use]
     pub fn store(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Where retention moves what the store no longer keeps ([`App::retention`]), and where [`App::archived`] finds it.
+    #[must_use]
+    pub fn archive(mut self, archive: impl ArchiveStore) -> Self {
+        self.archive = Some(Arc::new(archive));
         self
     }
 
@@ -117,7 +125,7 @@ impl AppBuilder {
             ((registry, services), self.budgets.unwrap_or_else(|| Arc::new(budget::everything)));
         let engine =
             Engine::new(store, parts, self.resources, self.limits, self.options, self.clock, budgets);
-        Ok(App { engine })
+        Ok(App { engine, archive: self.archive })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use kernel::{BadSnapshot, Envelope, ExecutionId, Record, Snapshot, State};
 
-use crate::ports::{Store, StoreError};
+use crate::ports::{ExecutionRow, Store, StoreError};
 
 /// How many events are read at a time. A log that is no longer is folded without a look for snapshots. Soon after, they save
 /// nothing sure; a state holds every frame of its run, so that they never save all: 9.4 to 5.7 ms at 5,000 events, 48 to
@@ -13,31 +13,38 @@ pub(super) const PAGE: usize = 1_000;
 /// The state after the first `end` events, or after all that there are.
 ///
 /// A snapshot that is damaged, of another build or of another log is marked bad, and an older one is taken, or none. So
-/// is one after which the log does not fold, although it does without.
+/// is one after which the log does not fold, although it does without. Without one, the current run is all that is read of
+/// a log whose first events were removed: no earlier run is part of the state.
 pub(super) async fn state(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<State, StoreError> {
-    if is_long(store, id, end).await?
+    let row = row(store, id).await?;
+    // What is left of an archived run is read, and refused, from its beginning.
+    let from = row.replayable().filter(|from| end > *from).unwrap_or(0);
+    if row.next.min(end) > PAGE as u64
         && let Some(mut state) = newest(store, id, end).await?
     {
         let kept_at = state.next;
-        if read_on(store, id, &mut state, end).await.is_ok() {
+        if read_on(store, id, &mut state, kept_at, end).await.is_ok() {
             return Ok(state);
         }
         // The snapshot or the log is at fault. If it is the log, this says so.
         let mut state = State::default();
-        read_on(store, id, &mut state, end).await?;
-        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        read_on(store, id, &mut state, from, end).await?;
+        tell_unfit(id, kept_at);
         mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
     let mut state = State::default();
-    read_on(store, id, &mut state, end).await?;
+    read_on(store, id, &mut state, from, end).await?;
     Ok(state)
+}
+
+async fn row(store: &dyn Store, id: &ExecutionId) -> Result<ExecutionRow, StoreError> {
+    store.get(id).await?.ok_or_else(|| StoreError::Unknown(id.clone()))
 }
 
 /// Whether the first `end` events are so many that a snapshot saves something.
 pub(super) async fn is_long(store: &dyn Store, id: &ExecutionId, end: u64) -> Result<bool, StoreError> {
-    let row = store.get(id).await?.ok_or_else(|| StoreError::Unknown(id.clone()))?;
-    Ok(row.next.min(end) > PAGE as u64)
+    Ok(row(store, id).await?.next.min(end) > PAGE as u64)
 }
 
 /// The state after these records, the first of a log. Those that a snapshot holds are not even decoded.
@@ -57,7 +64,7 @@ pub(super) async fn state_of(
         }
         let mut state = State::default();
         fold(id, &mut state, records)?;
-        tracing::warn!(execution = %id, sequence = kept_at, "the log does not go on from its snapshot: marked bad");
+        tell_unfit(id, kept_at);
         mark(store, id, Snapshot::STATE, kept_at).await;
         return Ok(state);
     }
@@ -85,11 +92,15 @@ pub(super) async fn newest_of<T>(
             Ok(_) => return Ok(None),
             // What is never the truth is not needed either.
             Err(error) => {
-                tracing::warn!(execution = %id, %error, "snapshots not read");
+                tracing::warn!(execution = %id, of, %error, "snapshots not read");
                 return Ok(None);
             }
         };
-        let restored = match store.read(id, snapshot.sequence - 1, 1).await?.first() {
+        let last = match store.read(id, snapshot.sequence - 1, 1).await {
+            Err(StoreError::Archived { .. }) => return Ok(None), // it was kept as its log was removed
+            read => read?,
+        };
+        let restored = match last.first() {
             Some(last) => restore(&snapshot, last),
             None => Err(BadSnapshot {
                 execution: id.clone(),
@@ -100,7 +111,7 @@ pub(super) async fn newest_of<T>(
         match restored {
             Ok(restored) => return Ok(Some(restored)),
             Err(bad) => {
-                tracing::warn!(of, %bad, "marked bad");
+                tracing::warn!(execution = %id, of, %bad, "snapshot marked bad");
                 if !mark(store, id, of, snapshot.sequence).await {
                     return Ok(None); // it would be found again
                 }
@@ -109,19 +120,31 @@ pub(super) async fn newest_of<T>(
     }
 }
 
-pub(super) async fn mark(store: &dyn Store, id: &ExecutionId, of: &str, sequence: u64) -> bool {
-    let marked = store.mark_snapshot_bad(id, of, sequence).await;
-    marked.inspect_err(|error| tracing::warn!(execution = %id, of, %error, "not marked")).is_ok()
+/// The log folds, and not from this snapshot on.
+fn tell_unfit(id: &ExecutionId, sequence: u64) {
+    tracing::warn!(execution = %id, sequence, "the log does not go on from its snapshot: marked bad");
 }
 
-async fn read_on(store: &dyn Store, id: &ExecutionId, state: &mut State, end: u64) -> Result<(), StoreError> {
-    while state.next < end {
-        let limit = usize::try_from(end - state.next).unwrap_or(usize::MAX).min(PAGE);
-        let page = store.read(id, state.next, limit).await?;
+pub(super) async fn mark(store: &dyn Store, id: &ExecutionId, of: &str, sequence: u64) -> bool {
+    let marked = store.mark_snapshot_bad(id, of, sequence).await;
+    marked.inspect_err(|error| tracing::warn!(execution = %id, of, %error, "snapshot not marked bad")).is_ok()
+}
+
+async fn read_on(
+    store: &dyn Store,
+    id: &ExecutionId,
+    state: &mut State,
+    mut from: u64,
+    end: u64,
+) -> Result<(), StoreError> {
+    while from < end {
+        let limit = usize::try_from(end - from).unwrap_or(usize::MAX).min(PAGE);
+        let page = store.read(id, from, limit).await?;
         if page.is_empty() {
             break;
         }
         fold(id, state, &page)?;
+        from = state.next;
     }
     Ok(())
 }

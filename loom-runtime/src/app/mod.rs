@@ -38,7 +38,7 @@ pub use watch::Events;
 
 use crate::{
     Flow, Registry,
-    ports::{ExecutionRow, GateRow, ListFilter, Store, StoreError},
+    ports::{ArchiveStore, ExecutionRow, GateRow, ListFilter, Store, StoreError},
     worker::Engine,
 };
 
@@ -56,6 +56,7 @@ use crate::{
 #[derive(Clone)]
 pub struct App {
     engine: Arc<Engine>,
+    archive: Option<Arc<dyn ArchiveStore>>,
 }
 
 impl App {
@@ -165,6 +166,11 @@ impl App {
     /// As for [`App::log`].
     pub async fn state(&self, id: &ExecutionId, events: Option<u64>) -> Result<State, StoreError> {
         folded::state(&*self.engine.store, id, events.unwrap_or(u64::MAX)).await
+    }
+
+    /// The archive, if the program has one.
+    pub fn archive(&self) -> Option<Arc<dyn ArchiveStore>> {
+        self.archive.clone()
     }
 
     /// The store.

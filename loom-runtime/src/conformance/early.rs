@@ -24,7 +24,7 @@ async fn pending(store: &Shared, name: &str) -> Vec<InboxItem> {
     store.pending(&id(name), 0).await.expect("pending")
 }
 
-pub async fn early_items_are_there_at_the_creation(store: Shared) {
+pub async fn b54_early_items_are_there_at_the_creation(store: Shared) {
     let first = kept(&store, "a", Some("k"), r#"{"b":1,"a":"é"}"#).await;
     let second = kept(&store, "a", None, "2").await;
     let elsewhere = kept(&store, "b", Some("k"), "3").await;
@@ -129,7 +129,7 @@ pub async fn early_makes_no_difference_to_what_exists(store: Shared) {
     assert_eq!(refused, Err(StoreError::Terminal { execution: id("a"), status: Status::Completed }));
 }
 
-pub async fn early_items_are_moved_once(store: Shared) {
+pub async fn b54_early_items_are_moved_once(store: Shared) {
     let first = kept(&store, "a", None, "1").await;
     let mut owner = Owner::create(&store, "a").await;
     owner.send(&Append { consumed: vec![first], ..owner.batch(1) }).await.expect("accepted");
@@ -162,7 +162,7 @@ pub async fn old_early_items_are_forgotten_when_asked(store: Shared) {
     assert_eq!(payloads(pending(&store, "a").await), ["1"]);
 }
 
-pub async fn no_early_item_is_lost_to_a_creation(store: Shared) {
+pub async fn b54_no_early_item_is_lost_to_a_creation(store: Shared) {
     for round in 0..40 {
         let name = format!("e{round}");
         let posts: Vec<_> = (0..6)

@@ -90,7 +90,7 @@ pub async fn posts_without_a_key_never_collide(store: Shared) {
     assert_eq!(pending(&store, "a", 0).await, ids);
 }
 
-pub async fn an_unknown_execution_takes_no_post(store: Shared) {
+pub async fn b54_an_unknown_execution_takes_no_post(store: Shared) {
     assert_eq!(store.post(item("a", Some("k"), "1")).await, Err(StoreError::Unknown(id("a"))));
     // And nothing of it is left for an execution that comes later.
     Owner::create(&store, "a").await;

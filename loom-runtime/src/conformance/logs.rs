@@ -20,6 +20,7 @@ pub async fn a_new_execution_reads_back(store: Shared) {
         input: Digest::of(b"input"),
         status: Status::Running,
         next: 1,
+        first: 0,
         base: 0,
         created_at: at(7),
         updated_at: at(7),

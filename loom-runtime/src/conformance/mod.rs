@@ -1,35 +1,7 @@
 //! The conformance kit: what every store owes, as tests that one line runs against one store.
 //! Not the tests of what is a store's own: files, connections, crashes of its processes.
 //!
-//! A crate with a store turns on the feature `conformance` of this one for its tests, and writes
-//!
-//! ```
-//! # #[cfg(test)] mod conformance {
-//! loom_runtime::store_conformance!(async || loom_runtime::Memory::new());
-//! # }
-//! ```
-//!
-//! What is given is called once per case and returns a store that holds nothing (or an `Option` of one: `None`
-//! skips the case, where a server is not installed, say). Each case is a test of its
-//! own, named after what it shows (a name that begins with `b` and a number is that of a failure seen in
-//! other engines), on a multi-threaded runtime of its own.
-//!
-//! # Writing a store
-//!
-//! Read [`ports`](crate::ports) for what is kept. Then:
-//!
-//! - One [`append`](crate::ports::EventStore::append) is one transaction, and its checks read inside it.
-//! - Keep each execution's last batch id with [`Append::content`](crate::ports::Append::content), and the
-//!   batch that created it with [`NewExecution::content`](crate::ports::NewExecution::content).
-//! - Keep the newest fence apart from the lease: it must outlive it.
-//! - Refuse duplicate sequences by a unique key too. It never fires while the checks are right.
-//! - Positions of inbox items grow over everything: posts from outside, those of appends, early items.
-//! - Payloads are bytes. A column type that re-orders keys or cuts numbers loses them.
-//! - Compare ids by their bytes; a collation of a language does not.
-//! - Answer [`Unavailable`](crate::ports::StoreError::Unavailable) whenever it is not known whether a write
-//!   happened: the same batch comes again.
-//! - What cannot be read is [`Corrupt`](crate::ports::StoreError::Corrupt), naming the execution, and hides
-//!   no other.
+#![doc = include_str!("README.md")]
 
 use std::sync::Arc;
 
@@ -46,6 +18,7 @@ pub mod lists;
 pub mod logs;
 pub mod posts;
 pub mod races;
+pub mod removals;
 pub mod runs;
 pub mod snapshots;
 
@@ -161,7 +134,7 @@ macro_rules! store_conformance {
                 a_key_stays_used_after_its_item_was_consumed
                 keys_are_compared_exactly
                 posts_without_a_key_never_collide
-                an_unknown_execution_takes_no_post
+                b54_an_unknown_execution_takes_no_post
                 an_ended_execution_takes_no_post
                 a_used_key_is_recognised_after_the_end
                 b45_consumption_and_events_are_one_transition
@@ -171,15 +144,15 @@ macro_rules! store_conformance {
                 owners_see_who_waits
             }
             early {
-                early_items_are_there_at_the_creation
+                b54_early_items_are_there_at_the_creation
                 early_items_share_the_positions
                 an_early_key_is_used_once
                 an_early_key_counts_in_the_inbox
                 only_an_early_item_is_kept
                 early_makes_no_difference_to_what_exists
-                early_items_are_moved_once
+                b54_early_items_are_moved_once
                 old_early_items_are_forgotten_when_asked
-                no_early_item_is_lost_to_a_creation
+                b54_no_early_item_is_lost_to_a_creation
             }
             posts {
                 a_post_arrives_with_its_append
@@ -226,6 +199,16 @@ macro_rules! store_conformance {
                 pruning_keeps_the_newest
                 snapshots_of_other_things_are_apart
             }
+            removals {
+                what_is_removed_is_gone_and_the_rest_stays
+                b37_sequences_go_on_after_a_removal
+                b37_an_id_stays_taken_after_a_removal
+                a_removal_that_comes_too_late_is_none
+                what_a_branch_points_to_is_not_removed
+                earlier_runs_take_what_was_theirs_along
+                the_last_removal_frees_what_is_left
+                of_fifty_removals_at_once_one_happens
+            }
             races {
                 b88_fifty_concurrent_creates_give_one
                 b36_fifty_executions_at_once_lose_nothing
@@ -268,6 +251,7 @@ mod tests {
             include_str!("logs.rs"),
             include_str!("posts.rs"),
             include_str!("races.rs"),
+            include_str!("removals.rs"),
             include_str!("runs.rs"),
             include_str!("snapshots.rs"),
         ];
@@ -280,5 +264,27 @@ mod tests {
             }
         }
         assert!(count > 100, "{count} cases");
+    }
+
+    /// What a store's author reads has every family of cases, and every report from the field that one is named after.
+    #[test]
+    fn the_page_tells_of_every_family() {
+        let (kit, page) = (include_str!("mod.rs"), include_str!("README.md"));
+        let cases = kit.split("{ @cases $open;").nth(1).and_then(|rest| rest.split("};").next());
+        let cases = cases.expect("the macro has its list");
+        for line in cases.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "}") {
+            let told = match line.strip_suffix(" {") {
+                Some(family) => format!("### `{family}`"),
+                None => match line.split_once('_').filter(|(id, _)| is_report(id)) {
+                    Some((id, _)) => format!("**{}**", id.to_uppercase()),
+                    None => continue,
+                },
+            };
+            assert!(page.contains(&told), "README.md does not tell of {told}, for `{line}`");
+        }
+    }
+
+    fn is_report(id: &str) -> bool {
+        id.strip_prefix('b').is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
     }
 }

@@ -12,7 +12,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     CallDynamic, Cancellation, ChildCall, Decide, Execute, NegotiateBudget, Parallel, PartRun, Receive, Run,
-    Scope, Sleep, Spawn, Suspend, Timeout, background::Background, execute::Inputs, place::Place,
+    Scope, Sleep, Spawn, Suspend, Timeout, background::Background, decide::Choices, execute::Inputs,
+    place::Place,
 };
 use crate::{
     Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, PartCall, Registry, Site,
@@ -39,6 +40,8 @@ pub(crate) struct Program {
     pub(crate) flow: &'static FlowDescriptor,
     pub(crate) registry: Arc<Registry>,
     budgets: Arc<dyn Negotiate>,
+    /// `None` where the flow makes its choices itself.
+    choices: Option<Arc<dyn Choices>>,
     pub(crate) background: Arc<Background>,
     pub(super) inputs: Inputs,
 }
@@ -50,9 +53,10 @@ impl Ctx {
         flow: &'static FlowDescriptor,
         registry: Arc<Registry>,
         budgets: Arc<dyn Negotiate>,
+        choices: Option<Arc<dyn Choices>>,
     ) -> Self {
         let (background, inputs) = (Arc::default(), Inputs::default());
-        let program = Arc::new(Program { flow, registry, budgets, background, inputs });
+        let program = Arc::new(Program { flow, registry, budgets, choices, background, inputs });
         Self { cx, limits, program, prefix: None, ceilings: Vec::from_iter(flow.effects), site: None }
     }
 
@@ -241,7 +245,8 @@ impl Ctx {
 
     /// Makes a choice once: `choose` runs the first time, and its value holds for ever. It may look at clocks and
     /// random numbers, and does nothing to the world: what acts is a step. It runs again when the process ended before the
-    /// choice was recorded, and in a [simulation](crate::App::simulate) that goes past it.
+    /// choice was recorded. In a [simulation](crate::App::simulate) it does not run, unless it is
+    /// [let](crate::Simulate::run_decisions): a stub, the log or a closure says what is chosen.
     pub fn decide<T, C>(&self, name: &'static str, choose: C) -> Decide<T, C>
     where
         T: Serialize + DeserializeOwned,
@@ -251,7 +256,7 @@ impl Ctx {
         if self.site.is_none() {
             place.set_id(name);
         }
-        Decide::new(self.cx.clone(), place, self.limits, choose)
+        Decide::new(self.cx.clone(), place, self.limits, self.program.choices.clone(), choose)
     }
 
     /// Asks for an amount of something that is limited, and gets a [`Grant`](crate::Grant): how much of it there is for
@@ -270,7 +275,8 @@ impl Ctx {
         if self.site.is_none() {
             place.set_id(name);
         }
-        NegotiateBudget::new(self.cx.clone(), place, self.limits, self.program.budgets.clone(), ask)
+        let who = (self.program.budgets.clone(), self.program.choices.clone());
+        NegotiateBudget::new(self.cx.clone(), place, self.limits, who, ask)
     }
 
     /// Records a fact of the domain, once per execution and call: a flow that is resumed passes here again, and what is in

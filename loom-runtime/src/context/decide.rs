@@ -1,15 +1,16 @@
 //! The future of a recorded choice: ready at its first poll.
-//! Not a step: the choice is made in the flow, and cheap.
+//! Not a step: the choice is made in the flow, and cheap; or given to it, in a simulation.
 
 use std::{
     future::Future,
     marker::PhantomData,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use kernel::{
-    Fault, ParkReport, Payload,
+    Fault, FrameId, ParkReport, Payload,
     machine::{Cx, Op, Settled},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -21,19 +22,35 @@ use super::{
     place::Place,
 };
 
+/// Who makes the choices that the log does not hold, in place of the flow.
+pub(crate) trait Choices: Send + Sync {
+    /// What is chosen at this frame of this run, if it is known.
+    fn given(&self, run: u64, frame: &FrameId) -> Option<Payload>;
+
+    /// Whether the flow chooses what is not given; else it waits.
+    fn may_choose(&self) -> bool;
+}
+
 /// `ctx.decide("name", || ..)`: a future of what was chosen the first time.
 #[must_use = "nothing is decided until it is awaited"]
 pub struct Decide<T, C> {
     cx: Cx,
     place: Place,
     limits: Limits,
+    choices: Option<Arc<dyn Choices>>,
     stage: Stage<C>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T, C> Decide<T, C> {
-    pub(super) fn new(cx: Cx, place: Place, limits: Limits, choose: C) -> Self {
-        Self { cx, place, limits, stage: Stage::Inert(choose), value: PhantomData }
+    pub(super) fn new(
+        cx: Cx,
+        place: Place,
+        limits: Limits,
+        choices: Option<Arc<dyn Choices>>,
+        choose: C,
+    ) -> Self {
+        Self { cx, place, limits, choices, stage: Stage::Inert(choose), value: PhantomData }
     }
 
     /// Names the call itself, in place of its name. Needed when a flow has two decisions of one name.
@@ -57,10 +74,13 @@ where
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let Self { cx, place, limits, stage, .. } = &mut *self;
+        let Self { cx, place, limits, choices, stage, .. } = &mut *self;
         let settled = stage.poll(context, |choose| {
-            let recorded = place.frame().and_then(|frame| cx.recorded_decision(&frame));
-            let value = match recorded.map_or_else(|| Payload::encode(&choose()), Ok) {
+            let known = known_choice(cx, place, choices.as_deref());
+            if known.is_none() && choices.as_ref().is_some_and(|choices| !choices.may_choose()) {
+                return place.call(cx, "a decision", Op::Withheld);
+            }
+            let value = match known.map_or_else(|| Payload::encode(&choose()), Ok) {
                 Ok(value) => value,
                 Err(reason) => {
                     let message = format!("a decision cannot be written as JSON: {reason}");
@@ -81,4 +101,10 @@ where
             Poll::Ready(_) | Poll::Pending => Poll::Pending,
         }
     }
+}
+
+/// What the log holds for a decision, or what is given in its stead.
+pub(super) fn known_choice(cx: &Cx, place: &Place, choices: Option<&dyn Choices>) -> Option<Payload> {
+    let frame = place.frame()?;
+    cx.recorded_decision(&frame).or_else(|| choices?.given(cx.run(), &frame))
 }

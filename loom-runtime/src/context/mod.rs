@@ -23,6 +23,7 @@ pub use call_dynamic::CallDynamic;
 pub use cancelled::Cancellation;
 pub use child::{Child, ChildCall, Spawn};
 pub use ctx::{Ctx, Uuid};
+pub(crate) use decide::Choices;
 pub use decide::Decide;
 pub use execute::{Execute, ExecuteError};
 pub use negotiate::NegotiateBudget;

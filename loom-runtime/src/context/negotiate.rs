@@ -15,6 +15,7 @@ use kernel::{
 
 use super::{
     ctx::{Stage, decoded},
+    decide::{Choices, known_choice},
     place::{Place, placed},
 };
 use crate::{Ask, Asker, Grant, Limits, Negotiate};
@@ -26,6 +27,7 @@ pub struct NegotiateBudget {
     place: Place,
     limits: Limits,
     budgets: Arc<dyn Negotiate>,
+    choices: Option<Arc<dyn Choices>>,
     ask: Ask,
     stage: Stage<()>,
 }
@@ -33,8 +35,14 @@ pub struct NegotiateBudget {
 placed!(NegotiateBudget);
 
 impl NegotiateBudget {
-    pub(super) fn new(cx: Cx, place: Place, limits: Limits, budgets: Arc<dyn Negotiate>, ask: Ask) -> Self {
-        Self { cx, place, limits, budgets, ask, stage: Stage::Inert(()) }
+    pub(super) fn new(
+        cx: Cx,
+        place: Place,
+        limits: Limits,
+        (budgets, choices): (Arc<dyn Negotiate>, Option<Arc<dyn Choices>>),
+        ask: Ask,
+    ) -> Self {
+        Self { cx, place, limits, budgets, choices, ask, stage: Stage::Inert(()) }
     }
 }
 
@@ -42,15 +50,15 @@ impl Future for NegotiateBudget {
     type Output = Grant;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Grant> {
-        let Self { cx, place, limits, budgets, ask, stage } = &mut *self;
+        let Self { cx, place, limits, budgets, choices, ask, stage } = &mut *self;
         let settled = stage.poll(context, |()| {
             let granted = |frame| {
                 let by = Asker { execution: cx.execution().clone(), frame };
                 let granted = budgets.negotiate(ask, &by).min(ask.amount);
                 Payload::encode(&Grant { resource: ask.resource.clone(), asked: ask.amount, granted })
             };
-            let recorded = place.frame().and_then(|frame| cx.recorded_decision(&frame));
-            let grant = match recorded.map_or_else(|| granted(place.frame_or("negotiate_budget")), Ok) {
+            let known = known_choice(cx, place, choices.as_deref());
+            let grant = match known.map_or_else(|| granted(place.frame_or("negotiate_budget")), Ok) {
                 Ok(grant) => grant,
                 Err(reason) => {
                     let message = format!("a grant cannot be written as JSON: {reason}");

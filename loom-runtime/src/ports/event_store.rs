@@ -33,7 +33,8 @@ pub trait EventStore: Send + Sync {
     async fn append(&self, append: &Append) -> Result<(), StoreError>;
 
     /// Events from sequence `from` on, at most `limit`, in order and without gaps. Empty when the log
-    /// ends before `from`; [`StoreError::Unknown`] when there is no such execution.
+    /// ends before `from`; [`StoreError::Unknown`] when there is no such execution, [`StoreError::Archived`] when
+    /// the event `from` was [removed](Self::remove).
     async fn read(&self, execution: &ExecutionId, from: u64, limit: usize)
     -> Result<Vec<Record>, StoreError>;
 
@@ -42,6 +43,56 @@ pub trait EventStore: Send + Sync {
 
     /// Rows in order of their ids (byte order), filtered.
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError>;
+
+    /// Takes the first events out of a log, for good: who asks has put them where they are kept. Answers whether it
+    /// did: nothing happens, and that is no error, unless the row is as the removal expects it
+    /// ([`Removal::fits`]) and no branch points to an execution that has ended. All or nothing, and durable when it
+    /// returns. [`StoreError::Unknown`] when there is no such execution.
+    ///
+    /// The row stays for ever, and with it what it knows: a creation finds the id taken, and the next sequence is
+    /// what it was, however little of the log is left. With the events go the snapshots of at most as many, and the gates
+    /// of earlier runs that have begun among them and are not open. Once only its last event is left of an ended log, its
+    /// inbox goes too, the keys in it, all of its gates and snapshots, and what was unfit for it.
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError>;
+}
+
+/// A removal of the first events of a log, and how the execution has to be for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removal {
+    /// Whose log.
+    pub execution: ExecutionId,
+    /// The status that it must have.
+    pub status: Status,
+    /// The sequence that must be its next.
+    pub next: u64,
+    /// The sequence of the first event that it must still hold.
+    pub first: u64,
+    /// The sequence of the first event that stays: at most that of the last event of a log that has ended, which tells
+    /// how, and the base of the current run of one that has not.
+    pub until: u64,
+}
+
+impl Removal {
+    /// Whether the execution is as expected, and the removal one that its log allows.
+    pub fn fits(&self, row: &ExecutionRow) -> bool {
+        let as_expected = (row.status, row.next, row.first) == (self.status, self.next, self.first);
+        as_expected && (self.first..=row.removable()).contains(&self.until)
+    }
+
+    /// How many events it takes out.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.until.saturating_sub(self.first)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether it takes none out.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it leaves nothing but the last event of a log that has ended.
+    pub fn is_last(&self) -> bool {
+        self.status.is_terminal() && self.until + 1 == self.next
+    }
 }
 
 /// A new execution and its first events.
@@ -84,6 +135,7 @@ impl NewExecution {
             input: self.input,
             status: Status::Running,
             next: self.records.len() as u64,
+            first: 0,
             base: self.base,
             created_at: self.records.first().map_or(Timestamp::EPOCH, |record| record.at),
             updated_at: self.records.last().map_or(Timestamp::EPOCH, |record| record.at),
@@ -167,8 +219,11 @@ pub struct ExecutionRow {
     pub input: Digest,
     /// Where it stands. A claimed execution is running.
     pub status: Status,
-    /// The sequence that the next event gets: the length of the log.
+    /// The sequence that the next event gets: the length of the log, what was removed of it included.
     pub next: u64,
+    /// The sequence of the first event that the log still holds: those before it were [removed](EventStore::remove).
+    #[serde(default)]
+    pub first: u64,
     /// The sequence of the first event of its current run: [`NewExecution::base`] at creation, then [`Append::run`] of the newest
     /// append that began one.
     pub base: u64,
@@ -182,6 +237,23 @@ pub struct ExecutionRow {
     pub lease: Option<Lease>,
     /// Take-overs from owners that vanished, since the last outcome.
     pub takeovers: u32,
+}
+
+impl ExecutionRow {
+    /// The sequence before which the log could do without its events: that of the last one once it has ended, else of
+    /// the first of the current run.
+    pub fn removable(&self) -> u64 {
+        if self.status.is_terminal() { self.next.saturating_sub(1) } else { self.base }
+    }
+
+    /// The sequence from which on the log can be folded and replayed: 0, or the current run's first when events of
+    /// earlier ones were removed. `None` when events of the current run were.
+    pub fn replayable(&self) -> Option<u64> {
+        match self.first {
+            0 => Some(0),
+            first => (first <= self.base).then_some(self.base),
+        }
+    }
 }
 
 /// Which executions to list.
@@ -211,6 +283,16 @@ pub enum StoreError {
         execution: ExecutionId,
         /// How it ended.
         status: Status,
+    },
+    /// The log no longer holds these events.
+    #[error(
+        "the events of `{execution}` before {first} were moved to the archive: read them there, with `App::archived`"
+    )]
+    Archived {
+        /// The execution.
+        execution: ExecutionId,
+        /// The sequence of the first event that the log still holds.
+        first: u64,
     },
     /// Somebody else appended first.
     #[error("the log of `{execution}` is at {found}, the append expected {expected}")]

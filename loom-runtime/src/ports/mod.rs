@@ -4,10 +4,12 @@
 //! A store keeps these things, and changes them together: the *events* of every execution, one
 //! *execution row* each (status, next sequence, run, lease, wake-up, batch), the *inbox*, and the index of
 //! *gates*. [`EventStore::append`] is one transaction over all of them. Beside them it keeps *branches*
-//! and *snapshots*, each changed by itself.
+//! and *snapshots*, each changed by itself. What is [removed](EventStore::remove) from logs is in an *archive*,
+//! which is no part of a store.
 //!
 //! What crosses a port is JSON, if it has to be: a worker without a database has a store on the other side of a network.
 
+mod archive;
 mod branches;
 mod content;
 mod event_store;
@@ -16,9 +18,10 @@ mod inbox;
 mod lease_store;
 mod snapshots;
 
+pub use archive::{ArchiveError, ArchiveStore};
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
 pub use event_store::{
-    Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, StoreError,
+    Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, Removal, StoreError,
 };
 pub use gate_index::{GateChange, GateIndex, GateRow, GateState};
 pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};

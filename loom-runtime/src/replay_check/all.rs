@@ -174,10 +174,12 @@ impl<F: FnMut(u64)> Checks<F> {
                     self.found.foreign += 1;
                     continue;
                 }
-                let log = match frozen::read(store, &row.id, 0).await {
+                let Some(from) = row.replayable() else { continue };
+                let log = match frozen::read(store, &row.id, from).await {
                     Ok(log) => Ok(log),
                     Err(StoreError::Corrupt(what)) => Err(ParkReport::new(Fault::UnreadableLog, what)),
-                    Err(StoreError::Unknown(_)) => continue, // it was there when it was listed
+                    // It was there when it was listed.
+                    Err(StoreError::Unknown(_) | StoreError::Archived { .. }) => continue,
                     Err(error) => return Err(error),
                 };
                 self.add(move |checker| check(checker, row.id.to_string(), log)).await;

@@ -62,7 +62,7 @@ impl FrozenLog {
     /// its current run only.
     ///
     /// # Errors
-    /// There is no such execution, or the store fails.
+    /// There is no such execution, the store fails, or the event `from` was archived.
     pub async fn of(app: &App, id: &ExecutionId, from: u64) -> Result<Self, StoreError> {
         read(&*app.store(), id, from).await
     }
@@ -135,6 +135,17 @@ impl FrozenLog {
             name = Digest::of(self.execution.as_str().as_bytes()).to_string();
         }
         name + ".jsonl"
+    }
+
+    /// The digest of that text.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.text().as_bytes())
+    }
+
+    /// The sequences of its first event and of its last.
+    pub(crate) fn range(&self) -> (u64, u64) {
+        let sequence = |record: Option<&Record>| record.map_or(0, |record| record.sequence);
+        (sequence(self.records.first()), sequence(self.records.last()))
     }
 
     /// Its events.

@@ -123,7 +123,7 @@ impl Checker {
         let known = self.registry.clone();
         let spawn = Box::new(move |cx, input| -> FlowFuture {
             Box::pin(tokio::task::unconstrained(run(
-                Ctx::new(cx, limits, flow, known.clone(), Arc::new(budget::everything)),
+                Ctx::new(cx, limits, flow, known.clone(), Arc::new(budget::everything), None),
                 input,
             )))
         });

@@ -5,7 +5,7 @@ use kernel::{ExecutionId, Frame, Outcome, ParkReport, Payload, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Gate, Look, Pending, Wait, folded::in_order, instant};
+use super::{Gate, Look, Pending, Received, Wait, folded::in_order, instant};
 use crate::{App, Registry, ports::ExecutionRow};
 
 /// An execution in a list.
@@ -128,6 +128,8 @@ pub struct Whole<'a> {
     pub frames: Vec<NamedFrame<'a>>,
     /// In the order in which they were opened.
     pub gates: Vec<Gate>,
+    /// The messages that came to this run, in the order in which they were taken in.
+    pub received: &'a [Received],
     /// Why the rest of the log could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<&'a str>,
@@ -144,6 +146,7 @@ impl<'a> Whole<'a> {
             input: &folded.state.input,
             frames: frames.map(|(id, of)| NamedFrame { frame: id.as_str(), of }).collect(),
             gates: gates.iter().map(|gate| Gate::of(gate, pending)).collect(),
+            received: &folded.received,
             unreadable: folded.trouble.as_deref(),
         }
     }

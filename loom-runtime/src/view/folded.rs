@@ -3,6 +3,7 @@
 
 use kernel::{Envelope, ExecutionId, Frame, FrameId, State};
 
+use super::Received;
 use crate::{App, ports::StoreError};
 
 const PAGE: usize = 512;
@@ -16,6 +17,8 @@ pub struct Folded {
     pub before: Option<State>,
     /// The last event.
     pub last: Option<Envelope>,
+    /// The messages that came to the run, in the order in which they were taken in.
+    pub received: Vec<Received>,
     /// Why the rest of the log could not be read.
     pub trouble: Option<String>,
 }
@@ -28,9 +31,10 @@ impl Folded {
     pub async fn of(app: &App, id: &ExecutionId, events: Option<u64>) -> Result<Self, StoreError> {
         let (mut folded, end) = (Self::default(), events.unwrap_or(u64::MAX));
         let store = app.store();
-        while folded.state.next < end {
-            let left = usize::try_from(end - folded.state.next).unwrap_or(usize::MAX);
-            let page = store.read(id, folded.state.next, left.min(PAGE)).await?;
+        let mut next = app.row(id).await?.replayable().filter(|from| end > *from).unwrap_or(0);
+        while next < end {
+            let left = usize::try_from(end - next).unwrap_or(usize::MAX);
+            let page = store.read(id, next, left.min(PAGE)).await?;
             if page.is_empty() {
                 break;
             }
@@ -49,6 +53,8 @@ impl Folded {
                     folded.trouble = Some(unfoldable.to_string());
                     return Ok(folded);
                 }
+                next = folded.state.next;
+                Received::note(&mut folded.received, &envelope);
                 folded.last = Some(envelope);
             }
         }

@@ -24,6 +24,7 @@ mod gate;
 mod instant;
 mod look;
 mod pending;
+mod received;
 mod wait;
 
 pub use branch::{Branch, Branches};
@@ -33,4 +34,5 @@ pub use folded::{Folded, in_order};
 pub use gate::{Gate, Gates, unanswered};
 pub use look::{Look, pending};
 pub use pending::Pending;
+pub use received::Received;
 pub use wait::Wait;

@@ -192,9 +192,14 @@ impl Engine {
             let reason = format!("the id is taken by an execution of `{}` with another input", row.flow);
             return Ok(Begun::Refused(reason));
         }
-        let first = self.event(&child, 0).await?;
+        // A run says again who waits, for when the earlier ones have been archived.
+        let Some(first) = row.replayable() else {
+            return Ok(Begun::Refused("the id is taken by an execution that was archived".to_owned()));
+        };
+        let first = self.event(&child, first).await?;
         let is_ours = first.is_some_and(|first| match first.event {
             Event::ExecutionStarted(started) => started.parent.as_ref() == Some(&start.parent),
+            Event::ContinuedAsNew(run) => run.parent.as_ref() == Some(&start.parent),
             _ => false,
         });
         if !is_ours {

@@ -20,6 +20,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use self::unread::Unread;
 use super::{
@@ -27,7 +28,7 @@ use super::{
     birth::Begun,
     engine::Engine,
     locals::{Lease, Local, Progress},
-    snapshots,
+    signals, snapshots,
     streams::Feed,
     transition,
 };
@@ -104,6 +105,11 @@ type Ended = (FrameId, u32, AttemptEnd);
 pub(super) struct Driver {
     engine: Arc<Engine>,
     execution: ExecutionId,
+    flow: String,
+    /// The current run, once the log is read.
+    run: Option<u64>,
+    /// Since when it is driven here.
+    begun: Instant,
     fence: u64,
     nudges: mpsc::UnboundedSender<Nudge>,
     told: mpsc::UnboundedReceiver<Nudge>,
@@ -138,6 +144,9 @@ impl Driver {
         Self {
             engine,
             execution,
+            flow: String::new(),
+            run: None,
+            begun: Instant::now(),
             fence,
             nudges,
             told,
@@ -159,7 +168,6 @@ impl Driver {
         let execution = self.execution.clone();
         match self.own(origin).await {
             Ok(status) => {
-                tracing::debug!(%execution, %status, "let go");
                 // One that goes on by itself may do so, unless another owner would do the same beside it.
                 let goes_on = |running: &Running| running.detached && status != Status::Parked;
                 let left = self.running.drain().map(|(_, running)| running).filter(|r| !goes_on(r));
@@ -221,15 +229,11 @@ impl Driver {
                     let report = ParkReport::new(Fault::Poisoned, message);
                     return Ok(Err(Unread { base: claim.row.base, next: claim.row.next, report }));
                 }
-                let reason = match claim.take_up {
-                    TakeUp::Unowned => "unowned",
-                    TakeUp::TakenOver => "taken over",
-                    TakeUp::Woken => "woken",
-                    TakeUp::Retried => "retried",
-                };
-                (claim.row.flow.clone(), claim.row.base, claim.row.next, reason.to_owned(), None)
+                let reason = signals::why(claim.take_up).to_owned();
+                (claim.row.flow.clone(), claim.row.base, claim.row.next, reason, None)
             }
         };
+        self.flow.clone_from(&flow);
         self.taken_up = next;
         let Some(descriptor) = self.engine.registry.flow(&flow) else {
             let message = format!("this program has no flow `{flow}`");
@@ -252,17 +256,24 @@ impl Driver {
         let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
             // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
             Box::pin(tokio::task::unconstrained(run(
-                Ctx::new(cx, limits, descriptor, engine.registry.clone(), engine.budgets.clone()),
+                Ctx::new(cx, limits, descriptor, engine.registry.clone(), engine.budgets.clone(), None),
                 input,
             )))
         });
         let mut machine = Machine::new(config, spawn);
         match first {
-            Some(first) => drop(self.offer(&mut machine, Input::Recorded(*first))),
+            Some(first) => {
+                self.offer(&mut machine, Input::Recorded(*first));
+                self.run = Some(machine.state().run);
+                self.signals().started(self.fence);
+            }
             None => {
+                let begun = Instant::now();
                 if let Err(report) = self.replay(&mut machine, base, next).await? {
                     return Ok(Err(Unread { base, next, report }));
                 }
+                self.run = Some(machine.state().run);
+                self.signals().taken_up(self.fence, &reason, next - base.min(next), begun.elapsed());
             }
         }
         let worker = self.engine.worker.clone();
@@ -315,6 +326,7 @@ impl Driver {
             match command {
                 Command::Append(batch) => {
                     self.lagging = None;
+                    self.run = Some(machine.state().run);
                     match self.append(&batch, &machine.state().frames).await? {
                         true => {
                             self.offer(machine, Input::Written);
@@ -376,10 +388,12 @@ impl Driver {
         );
         let (ended, of) = (self.ended.0.clone(), frame.clone());
         let (detached, over) = (invoke.detached, cancel.clone().drop_guard());
+        let told = signals::Attempt::begin(&self.signals(), &invoke, step.name);
         let task = tokio::spawn(async move {
             let _over = over; // what the step left running is told that nobody waits any more
             let closing = closing; // dropped first when the task is aborted
-            let end = attempt::run(step, invoke.input, env, timeout).await;
+            let end = attempt::run(step, invoke.input, env, timeout).instrument(told.span()).await;
+            told.end(&end);
             drop(closing); // nothing is said after the end
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
@@ -541,9 +555,11 @@ impl Driver {
         if let Some(at) = append.close.as_ref().and_then(|close| close.wake_at) {
             self.engine.wakes.add(at);
         }
+        let begun = Instant::now();
         loop {
             match self.engine.store.append(&append).await {
                 Ok(()) => {
+                    self.signals().written(&append, batch, begun.elapsed());
                     append.posts.iter().for_each(|post| self.engine.told(&post.execution));
                     return Ok(true);
                 }
@@ -613,14 +629,18 @@ impl Driver {
         // What ended before it was cut is an outcome like any other.
         self.take_ends(machine);
         self.offer(machine, Input::HandBack);
-        if let Some(status) = self.obey(machine).await? {
-            tracing::debug!(execution = %self.execution, %status, "let go while draining");
+        if self.obey(machine).await?.is_some() {
             return Ok(Gone::HandedBack);
         }
         if let Err(error) = self.engine.store.release(&self.execution, self.fence).await {
             tracing::warn!(execution = %self.execution, %error, "not released: it is due when the lease has run out");
         }
         Ok(Gone::HandedBack)
+    }
+
+    fn signals(&self) -> signals::Of<'_> {
+        let Self { execution, flow, run, begun, .. } = self;
+        signals::Of { execution, flow, run: *run, begun: *begun }
     }
 
     fn offer(&self, machine: &mut Machine, input: Input) -> Offered {

@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use kernel::{Digest, ExecutionId, Fingerprints, Timestamp};
@@ -19,6 +19,7 @@ use super::{
     driver::{Driver, Nudge, Origin},
     locals::{Lease, Local, Locals, Progress, Seats},
     parked::ParkedOnes,
+    signals,
     streams::Streams,
     wakes::Wakes,
 };
@@ -94,7 +95,7 @@ impl Engine {
         budgets: Arc<dyn Negotiate>,
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
-        let program = code::of_program(&registry);
+        let program = code::of_program(&registry, |flow| checker.code(flow));
         Arc::new(Self {
             store,
             registry: Arc::new(registry),
@@ -130,6 +131,7 @@ impl Engine {
         if self.booted.swap(true, Ordering::AcqRel) || self.is_draining() || !self.options.recover {
             return;
         }
+        signals::works(self);
         let claims = self.clone();
         tokio::spawn(async move { claims.stop.clone().run_until_cancelled(claims.claim_loop()).await });
     }
@@ -240,7 +242,9 @@ impl Engine {
         let lease = i64::try_from(self.options.lease.as_micros()).unwrap_or(i64::MAX);
         let program = Some((self.program, Timestamp::from_micros(now.as_micros().saturating_sub(lease))));
         let request = ClaimRequest { worker, now, until, limit, execution, flows, program };
+        let begun = Instant::now();
         let claimed = self.store.claim(&request).await?;
+        signals::claimed(&claimed, limit, begun.elapsed());
         let count = claimed.len();
         for claim in claimed {
             self.drive(claim.row.id.clone(), claim.fence, until, Origin::Claimed(Box::new(claim)));
@@ -353,9 +357,12 @@ impl Engine {
 
     /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.
     pub(crate) async fn shut_down(&self, grace: Duration) {
+        let begun = Instant::now();
+        signals::drains(self, self.locals.len(), grace);
         self.locals.drain(tokio::time::Instant::now() + grace.min(LONGEST_GRACE));
         self.drivers.close();
         self.drivers.wait().await;
         self.stop.cancel();
+        signals::stopped(self, begun.elapsed());
     }
 }

@@ -7,6 +7,7 @@ mod driver;
 mod engine;
 mod locals;
 mod parked;
+mod signals;
 mod snapshots;
 mod streams;
 mod transition;

@@ -35,7 +35,10 @@ pub(super) fn keep(engine: &Arc<Engine>, machine: &Machine, batch: &Batch, taken
     let Some(last) = batch.events.last().filter(|last| last.sequence + 1 == state.next) else { return };
     let snapshot = match Snapshot::of(state, last) {
         Ok(snapshot) => snapshot,
-        Err(error) => return tracing::warn!(execution = %last.execution, %error, "no snapshot taken"),
+        Err(error) => {
+            let of = Snapshot::STATE;
+            return tracing::warn!(execution = %last.execution, of, %error, "no snapshot taken");
+        }
     };
     *due = false;
     put(engine, snapshot);
@@ -50,7 +53,7 @@ fn put(engine: &Arc<Engine>, snapshot: Snapshot) {
             Err(error) => Err(error),
         };
         if let Err(error) = kept {
-            tracing::warn!(execution = %id, %error, "snapshot not kept");
+            tracing::warn!(execution = %id, of = snapshot.of, %error, "snapshot not kept");
         }
     });
 }

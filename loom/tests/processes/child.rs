@@ -1,14 +1,10 @@
 //! The program that all processes run, and the ways in which a test starts it as a process of its own.
 //! Not cases.
 
-use std::{
-    future::Future,
-    os::unix::process::ExitStatusExt,
-    process::{Child, Command, ExitStatus, Stdio},
-    time::Duration,
-};
+use std::{future::Future, process::Command, time::Duration};
 
-use loom::{App, ExecutionId, Registry, WorkerOptions, kernel::Payload, prelude::*};
+use chaos::Process;
+use loom::{App, Entry, ExecutionId, Registry, WorkerOptions, kernel::Payload, prelude::*};
 use postgres::Postgres;
 
 use crate::ledger::Ledger;
@@ -93,8 +89,21 @@ pub(crate) async fn adding(ctx: Ctx, to: u32) -> loom::Result<u32> {
     Ok(sum)
 }
 
+/// Exactly these: what is linked beside them has flows of its own.
 pub(crate) fn registry() -> Registry {
-    Registry::linked()
+    Registry::of([
+        Entry::flow::<pausing>(),
+        Entry::flow::<killing>(),
+        Entry::flow::<bombing>(),
+        Entry::flow::<receiving>(),
+        Entry::flow::<adding>(),
+        Entry::step::<one>(),
+        Entry::step::<two>(),
+        Entry::step::<killer>(),
+        Entry::step::<bomb>(),
+        Entry::step::<tell>(),
+        Entry::step::<add>(),
+    ])
 }
 
 /// The program, in this process.
@@ -187,55 +196,19 @@ async fn child() {
     }
 }
 
-/// A process; it is gone when this is dropped.
-pub(crate) struct Process(Child);
-
-impl Process {
-    pub(crate) fn start(world: &tempfile::TempDir, role: &str) -> Self {
-        Self::start_with(world, role, 50)
-    }
-
-    /// The same, with this limit on take-overs.
-    pub(crate) fn start_with(world: &tempfile::TempDir, role: &str, takeovers: u32) -> Self {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child::child", "--nocapture", "--test-threads=1"])
-            .env("LOOM_DIR", world.path())
-            .env("LOOM_ROLE", role)
-            .env("LOOM_TAKEOVERS", takeovers.to_string())
-            .stdout(Stdio::null())
-            .spawn();
-        Self(child.unwrap())
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Sends a signal, by its name.
-    pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
-        assert!(sent.unwrap().success());
-    }
-
-    /// Waits for its end; answers whether it was killed, and not done.
-    pub(crate) async fn was_killed(mut self) -> bool {
-        let status: ExitStatus = loop {
-            match self.0.try_wait().unwrap() {
-                Some(status) => break status,
-                None => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
-        };
-        let killed = status.signal() == Some(9);
-        assert!(killed || status.success(), "{status}");
-        killed
-    }
+/// A process of this program; it is gone when this is dropped.
+pub(crate) fn start(world: &tempfile::TempDir, role: &str) -> Process {
+    start_with(world, role, 50)
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// The same, with this limit on take-overs.
+pub(crate) fn start_with(world: &tempfile::TempDir, role: &str, takeovers: u32) -> Process {
+    let dir = world.path().display().to_string();
+    let takeovers = takeovers.to_string();
+    Process::spawn(
+        "child::child",
+        [("LOOM_DIR", dir), ("LOOM_ROLE", role.to_owned()), ("LOOM_TAKEOVERS", takeovers)],
+    )
 }
 
 /// Runs a case for as long as it takes, but not for ever.

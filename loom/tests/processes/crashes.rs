@@ -7,14 +7,14 @@ use loom::{ExecutionError, Status, kernel::Fault, prelude::*};
 use postgres::cluster::Cluster;
 
 use crate::{
-    child::{Process, adding, bombing, killing, on_both, open, patiently, registry},
+    child::{adding, bombing, killing, on_both, open, patiently, registry, start, start_with},
     ledger::Ledger,
 };
 
 /// Starts the flow in one process after the other, until one outlives it.
 async fn until_outlived(dir: &tempfile::TempDir, flow: &str, takeovers: u32) -> usize {
     let mut killed = 0;
-    while Process::start_with(dir, &format!("start {flow}"), takeovers).was_killed().await {
+    while start_with(dir, &format!("start {flow}"), takeovers).was_killed().await {
         killed += 1;
         assert!(killed < 20, "{flow} kills for ever");
     }
@@ -56,7 +56,7 @@ async fn b44_a_step_that_kills_its_process_parks_the_execution() {
         assert_eq!(report.fault, Fault::Poisoned);
         assert!(report.message.contains("3 owners in a row"), "{report}");
         // Other workers leave it alone: they would die of it. They have other work.
-        let worker = Process::start(&dir, "work");
+        let worker = start(&dir, "work");
         let other = app.start_dynamic("adding", loom::kernel::Payload::encode(&3).unwrap());
         let other = app.handle::<adding>(&other.id("other").detached().await.unwrap());
         assert_eq!(other.result().await.unwrap(), 3);
@@ -87,12 +87,12 @@ on_both! {
         }
         // Each worker is killed when it has done some work, in the middle of more.
         for killed in 1..=4 {
-            let worker = Process::start(&dir, "work");
+            let worker = start(&dir, "work");
             world.seen("add", killed * 20).await;
             worker.signal("KILL");
             assert!(worker.was_killed().await);
         }
-        let _last = Process::start(&dir, "work");
+        let _last = start(&dir, "work");
         let mut ran = BTreeMap::new();
         for handle in &handles {
             assert_eq!(handle.result().await.unwrap(), (0..STEPS).sum::<u32>());

@@ -1,11 +1,12 @@
 //! Processes that run at once on one database: at the same instant, or one stopped for longer than its lease.
 //! Not crashes: nobody dies here.
 
+use chaos::Process;
 use loom::{ExecutionId, Status, prelude::*};
 use postgres::cluster::Cluster;
 
 use crate::{
-    child::{Process, count, on_both, open, patiently, pausing, receiving, told},
+    child::{count, on_both, open, patiently, pausing, receiving, start, told},
     ledger::Ledger,
 };
 
@@ -28,10 +29,10 @@ async fn stop(process: &Process, world: &Ledger) {
 
 on_both! {
     async fn b31_a_stopped_owner_is_refused_when_it_continues(dir: TempDir, world: Ledger) {
-        let old = Process::start(&dir, "start pausing");
+        let old = start(&dir, "start pausing");
         world.seen("one", 1).await;
         stop(&old, &world).await;
-        let new = Process::start(&dir, "work");
+        let new = start(&dir, "work");
         world.seen(&format!("one by {}", new.id()), 1).await;
         world.open("go-on");
         let app = open(&world).await;
@@ -52,10 +53,10 @@ on_both! {
 
     /// Stopped in the middle, and continued while the other still runs: neither outlasts the other by luck.
     async fn b31_a_stopped_owner_continues_while_another_runs(dir: TempDir, world: Ledger) {
-        let old = Process::start(&dir, "start pausing");
+        let old = start(&dir, "start pausing");
         world.seen("one", 1).await;
         stop(&old, &world).await;
-        let new = Process::start(&dir, "work");
+        let new = start(&dir, "work");
         world.seen(&format!("one by {}", new.id()), 1).await;
         old.signal("CONT");
         world.open("go-on");
@@ -85,8 +86,8 @@ on_both! {
         }
         let ids = handles.iter().map(|handle| handle.id().to_string()).collect::<Vec<_>>().join(" ");
         let both = [
-            Process::start(&dir, &format!("take-up {ids}")),
-            Process::start(&dir, &format!("take-up {ids}")),
+            start(&dir, &format!("take-up {ids}")),
+            start(&dir, &format!("take-up {ids}")),
         ];
         world.seen("ready", 2).await;
         world.open("go");

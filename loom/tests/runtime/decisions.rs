@@ -84,7 +84,7 @@ async fn tell_more(ctx: Ctx) {
 static CHOICES: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
 
 /// Chooses something else each time.
-fn choose(salt: &str) -> u32 {
+pub(crate) fn choose(salt: &str) -> u32 {
     let mut choices = CHOICES.lock().unwrap();
     let asked = choices.entry(salt.into()).or_default();
     *asked += 1;

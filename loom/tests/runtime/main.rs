@@ -26,6 +26,7 @@ mod owners;
 mod projections;
 mod promotions;
 mod replays;
+mod retention;
 mod retries;
 mod runs;
 mod schedules;

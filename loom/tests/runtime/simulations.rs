@@ -2,12 +2,15 @@
 //! Not forks: those are created, and run.
 
 use loom::{
-    App, ForkError, Handle, Registry, Simulation, Status,
+    App, Ask, Asker, ForkError, Grant, Handle, Registry, Simulation, Status,
     kernel::{Fault, FrameKind, Outcome, Payload},
     prelude::*,
 };
 
-use crate::support::{Rig, World, id, in_short, log, on_both, registry, until};
+use crate::{
+    decisions::choose,
+    support::{Rig, World, id, in_short, log, on_both, registry, until},
+};
 
 /// Nobody survives it outside the origin's life.
 #[step]
@@ -38,8 +41,43 @@ async fn planning(ctx: Ctx) -> loom::Result<String> {
     Ok(format!("{first}, {second}, {twice}, {said}"))
 }
 
+/// Two choices in a loop, one in a part beside a step that needs no choice, a budget.
+#[flow]
+async fn choosing(ctx: Ctx, salt: String) -> loom::Result<Vec<u64>> {
+    ctx.suspend::<bool>("go").await?;
+    let mut chosen = Vec::new();
+    for _ in 0..2 {
+        let salt = salt.clone();
+        chosen.push(ctx.decide("pick", move || u64::from(choose(&salt))).await);
+    }
+    let (last, acted) = join!(ctx.part("more", choose_more(salt)), ctx.run(act("beside".into())));
+    acted?;
+    chosen.extend([last, ctx.negotiate_budget("tokens", Ask::new("tokens", 100)).await.granted]);
+    ctx.sleep(millis(5)).await;
+    Ok(chosen)
+}
+
+#[flow(part)]
+async fn choose_more(ctx: Ctx, salt: String) -> u64 {
+    ctx.decide("pick", move || u64::from(choose(&salt))).await
+}
+
+/// A choice, a step or an hour, whichever comes first.
+#[flow]
+async fn hurried(ctx: Ctx, salt: String) -> loom::Result<String> {
+    ctx.suspend::<bool>("go").await?;
+    let by_choice = async { ctx.decide("choice", move || choose(&salt)).await.to_string() };
+    let first = select! {
+        chosen = by_choice => chosen,
+        acted = ctx.run(act("hurried".into())) => acted?,
+        () = ctx.sleep(hours(1)) => "late".into(),
+    };
+    ctx.suspend::<bool>("after").await?;
+    Ok(first)
+}
+
 fn all() -> Registry {
-    registry!(flows: [planning, child, quick], steps: [act])
+    registry!(flows: [planning, child, quick, choosing, hurried], steps: [act])
 }
 
 /// An execution that has ended, after which no step may run. Its long sleep was not waited for.
@@ -56,11 +94,19 @@ async fn planned(rig: &Rig, plan: &str) -> (App, Handle<planning>) {
     (app, handle)
 }
 
-fn output(simulation: &Simulation) -> String {
+fn came_to<T: serde::de::DeserializeOwned>(simulation: &Simulation) -> T {
     match &simulation.outcome {
         Some(Outcome::Completed(output)) => output.decode().unwrap(),
         other => panic!("{other:?}: asked {:?}, {:?}", simulation.asked, simulation.state.parked),
     }
+}
+
+fn output(simulation: &Simulation) -> String {
+    came_to(simulation)
+}
+
+fn numbers(simulation: &Simulation) -> Vec<u64> {
+    came_to(simulation)
 }
 
 fn asked(simulation: &Simulation) -> Vec<&str> {
@@ -142,6 +188,71 @@ on_both! {
         let stubbed = origin.simulate().at(1).stub("act", "stub").run().await.unwrap();
         assert_eq!(asked(&stubbed), ["child"], "the input of the child is another one");
         assert_eq!(rig.world.all(), world);
+    }
+
+    /// The flow's own closures never run, unless that is asked for: a stub, the log or a closure chooses.
+    async fn decisions_are_answered_and_not_made(rig: Rig) {
+        let salt = format!("simulated {:?}", rig.name());
+        let builder = rig.builder(all(), &Default::default()).await;
+        let app = builder.budgets(|ask: &Ask, _: &Asker| ask.amount / 2).build().unwrap();
+        let origin = app.start(choosing(salt.clone())).id("o").await.unwrap();
+        origin.until(&[Status::Suspended]).await.unwrap();
+        // Before it has chosen anything, nobody knows what it will; what needs no choice goes on beside it.
+        let first = origin.simulate().gate("go", &true).run().await.unwrap();
+        assert_eq!((asked(&first), &first.outcome), (vec!["pick#0"], &None));
+        assert_eq!((&first.asked[0].kind, &first.asked[0].input), (&FrameKind::Decision, &None));
+        assert_eq!((first.state.status, &first.state.parked), (Status::Running, &None));
+        let second = origin.simulate().gate("go", &true).stub("pick#0", &7).run().await.unwrap();
+        assert_eq!(asked(&second), ["pick#1"]);
+        let third = origin.simulate().gate("go", &true).stub("pick#0", &7).stub("pick#1", &8).run().await.unwrap();
+        assert_eq!(asked(&third), ["act", "more/pick"]);
+        let stubbed = || origin.simulate().gate("go", &true).stub("pick", &7).stub("act", "stub");
+        assert_eq!(numbers(&stubbed().run().await.unwrap()), [7, 7, 7, 100]);
+        let less = stubbed().stub("tokens", &Grant { resource: "tokens".into(), asked: 100, granted: 3 });
+        let less = less.run().await.unwrap();
+        assert_eq!(numbers(&less), [7, 7, 7, 3]);
+        assert_eq!(less.state, loom::kernel::State::of(&less.log).unwrap());
+        assert_eq!(choose(&salt), 1, "no closure ran");
+        // By a closure, which may not know.
+        let by = |known: &'static str| {
+            let simulate = origin.simulate().gate("go", &true).stub("act", "stub");
+            simulate.decide(move |frame| Payload::encode(&9).ok().filter(|_| frame.base() == known))
+        };
+        assert_eq!(numbers(&by("pick").run().await.unwrap()), [9, 9, 9, 100]);
+        assert_eq!(asked(&by("another").run().await.unwrap()), ["pick#0"]);
+        assert_eq!(choose(&salt), 2, "no closure ran");
+        // What does not fit is a fault of the simulation's.
+        let wrong = stubbed().stub("pick", "text").run().await.unwrap();
+        assert_eq!(wrong.state.parked.map(|report| report.fault), Some(Fault::Undecodable));
+        // Only if it is let, the flow chooses what nobody else does.
+        let own = origin.simulate().gate("go", &true).stub("pick#1", &7).stub("act", "stub").run_decisions();
+        assert_eq!(numbers(&own.run().await.unwrap()), [3, 7, 4, 100]);
+        // From its own log, once it has chosen. The negotiator's word is in there too.
+        origin.resume("go", &true, "ann").await.unwrap();
+        assert_eq!(origin.result().await.unwrap(), [5, 6, 7, 50]);
+        rig.world.hit("over");
+        let end = app.row(origin.id()).await.unwrap().next;
+        for cut in 1..end {
+            let simulation = origin.simulate().at(cut).copy_answers().gate("go", &true).run().await.unwrap();
+            assert_eq!(numbers(&simulation), [5, 6, 7, 50], "{cut}");
+        }
+        assert_eq!(choose(&salt), 8, "no closure ran");
+    }
+
+    /// It is a question like any other: timers wait for it, and it is gone when the flow drops it.
+    async fn a_decision_that_nobody_makes_is_waited_for(rig: Rig) {
+        let app = rig.app(all()).await;
+        let origin = app.start(hurried(format!("hurried {:?}", rig.name()))).id("o").await.unwrap();
+        origin.until(&[Status::Suspended]).await.unwrap();
+        let simulate = || origin.simulate().gate("go", &true);
+        assert_eq!(asked(&simulate().run().await.unwrap()), ["act", "choice"]);
+        let dropped = simulate().stub("act", "acted").run().await.unwrap();
+        assert_eq!(asked(&dropped), ["after"]);
+        let ended = simulate().stub("act", "acted").gate("after", &true).run().await.unwrap();
+        assert_eq!(output(&ended), "acted");
+        let late = simulate().unanswered("act").unanswered("choice").gate("after", &true).run().await.unwrap();
+        assert_eq!(output(&late), "late");
+        assert_eq!(late.state, loom::kernel::State::of(&late.log).unwrap());
     }
 
     async fn mistakes_are_told(rig: Rig) {

@@ -9,7 +9,7 @@ use loom::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{LEASE, Rig, Tap, log, on_both, registry, until};
+use crate::support::{LEASE, Rig, Tap, Write, log, on_both, registry, until};
 
 #[step(pure)]
 async fn one(n: u32) -> loom::Result<u32> {
@@ -121,6 +121,28 @@ on_both! {
         let (app, id) = grown(&rig, 0).await;
         assert_eq!(newest(&app, &id).await, None);
         assert_eq!(app.state(&id, None).await.unwrap(), State::of(&log(&app, &id).await).unwrap());
+    }
+
+    /// A short flow pays nothing for them: it is written as it is without.
+    async fn short_runs_write_no_snapshot(rig: Rig) {
+        let written = async |snapshot_every| {
+            let (rig, tap) = (rig.another(), Tap::default());
+            let worker = WorkerOptions { snapshot_every, lease: LEASE, ..WorkerOptions::default() };
+            let app = rig.builder(all(), &tap).await.worker(worker).build().unwrap();
+            for turns in 0..20 {
+                let handle = app.start(long(turns)).await.unwrap();
+                for gate in ["first", "done"] {
+                    handle.until(&[loom::Status::Suspended]).await.unwrap();
+                    handle.resume(gate, &true, "ada").await.unwrap();
+                }
+                assert_eq!(handle.result().await.unwrap(), turns);
+            }
+            tap.kinds()
+        };
+        let (without, with) = (written(0).await, written(300).await);
+        assert!(!with.contains(&Write::PutSnapshot) && !with.contains(&Write::PruneSnapshots), "{with:?}");
+        assert_eq!(with, without);
+        assert!(written(20).await.contains(&Write::PutSnapshot), "the tap tells");
     }
 
     /// B81: what is damaged, of another log, beyond the log, or wrong although its digest is right, is not believed; it is

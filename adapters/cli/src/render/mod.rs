@@ -8,6 +8,7 @@ pub(crate) mod frame;
 pub(crate) mod graph;
 pub(crate) mod instant;
 pub(crate) mod paint;
+pub(crate) mod received;
 pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod table;

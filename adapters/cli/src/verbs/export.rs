@@ -45,7 +45,12 @@ impl Verbs<'_> {
                 break;
             }
             for row in rows {
-                let from = if args.current_run { row.base } else { 0 };
+                let from = match row.replayable() {
+                    Some(_) if args.current_run => row.base,
+                    Some(from) => from,
+                    None if args.executions.is_empty() => continue, // archived, of which there may be many
+                    None => 0,
+                };
                 let log = FrozenLog::of(self.app, &row.id, from).await?;
                 match freeze(&args.dir, &log)? {
                     Some(written) if self.json => self.print_json(&written)?,

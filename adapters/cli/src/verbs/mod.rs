@@ -12,6 +12,7 @@ mod list;
 mod logs;
 mod replay_check;
 mod resume;
+mod retention;
 mod schedules;
 mod schema;
 mod send;
@@ -76,6 +77,8 @@ impl Verbs<'_> {
             StoreVerb::Branches => self.branches().await,
             StoreVerb::Promote(args) => self.promote(args).await,
             StoreVerb::Schedules(args) => self.schedules(args).await,
+            StoreVerb::Retention(verb) => self.retention(verb).await,
+            StoreVerb::Archive(verb) => self.archive(verb).await,
             StoreVerb::Worker(args) => self.worker(args).await,
         }
     }

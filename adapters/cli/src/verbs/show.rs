@@ -15,6 +15,7 @@ use crate::{
         execution::{head, parked},
         frame::frames,
         instant::{instant, with_distance},
+        received::received,
         shell::command,
         table::Table,
         text::indent,
@@ -73,6 +74,8 @@ impl Verbs<'_> {
             ]);
         }
         section("GATES", if table.is_empty() { String::new() } else { table.render(columns) });
+        let messages = received(&folded.received);
+        section("MESSAGES", if messages.is_empty() { String::new() } else { messages.render(columns) });
         self.console.print(&text);
         Ok(Exit::Done)
     }

@@ -8,6 +8,7 @@
 
 mod forks;
 mod frozen;
+mod kept;
 mod life;
 mod listing;
 mod looks;

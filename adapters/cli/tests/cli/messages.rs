@@ -98,6 +98,51 @@ async fn a_message_that_is_not_taken_in() {
 }
 
 #[tokio::test]
+async fn what_was_taken_in_is_told_with_the_replies() {
+    let shell = opened().await;
+    let said = shell.run("show acc-1").await.ends(Exit::Done);
+    assert!(!said.out.contains("MESSAGES"), "{}", said.out);
+    assert_eq!(shell.run("show acc-1 --json").await.json()["received"], json!([]));
+    shell.run("update acc-1 deposit 5 --by ann").await.ends(Exit::Done);
+    shell.run("update acc-1 deposit -- -1").await.ends(Exit::Refused);
+    shell.run("send acc-1 deposit 7").await.ends(Exit::Waits);
+    shell.run("send acc-1 sure --detach").await.ends(Exit::Done);
+    shell.run("send acc-1 sure --detach").await.ends(Exit::Done);
+    shell.run(r#"send acc-1 close '{"by":"ann"}' --by bob"#).await.ends(Exit::Done);
+    let said = shell.run("show acc-1").await.ends(Exit::Done);
+    let (_, table) = said.out.split_once("\nMESSAGES\n").expect("a section");
+    let rows: Vec<String> =
+        table.lines().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let received = shell.run("show acc-1 --json").await.json()["received"].clone();
+    let at = |n: usize| received[n]["sequence"].as_u64().expect("a sequence");
+    let expected = [
+        "TOPIC FROM EVENT SAYS REPLY".to_owned(),
+        format!("deposit ann {} 5 5", at(0)),
+        format!("deposit ada {} -1 rejected: nobody deposits a debt", at(1)),
+        format!("deposit ada {} 7", at(2)),
+        format!("close bob {} {{\"by\":\"ann\"}}", at(3)),
+        format!("sure ada {} null", at(4)),
+        format!("sure ada {} null dead letter: the execution ended", at(5)),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(received[0]["reply"], json!({"accepted": 5}));
+    assert_eq!(received[1]["reply"], json!({"rejected": "nobody deposits a debt"}));
+    assert_eq!((&received[2]["expects_reply"], &received[2]["reply"]), (&json!(false), &Value::Null));
+    assert_eq!((&received[3]["frame"], &received[3]["body"]), (&json!("close#3"), &json!({"by": "ann"})));
+    assert_eq!(
+        (&received[5]["frame"], &received[5]["dead_letter"]),
+        (&Value::Null, &json!("the execution ended"))
+    );
+    // Each is at the event that it says.
+    let log = shell.run("logs acc-1 --json").await.out;
+    for message in received.as_array().expect("a list") {
+        let event = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let event = event.into_iter().find(|event| event["sequence"] == message["sequence"]).unwrap();
+        assert_eq!(event["payload"]["message"]["body"], message["body"]);
+    }
+}
+
+#[tokio::test]
 async fn gates_and_topics_are_told_apart() {
     let shell = opened().await;
     let said = shell.run("resume acc-1/deposit --answer 1").await.ends(Exit::Refused);

@@ -10,7 +10,7 @@ use loom_runtime::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -140,6 +140,11 @@ impl EventStore for RemoteStore {
                 filter.limit = limit - rows.len();
             }
         }
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        // Whoever asks again is told that it has not removed anything.
+        self.repeatedly("remove", removal, Again::OnlyUnsent).await
     }
 }
 

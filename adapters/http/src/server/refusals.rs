@@ -14,6 +14,7 @@ impl From<StoreError> for Problem {
         let code = match &error {
             StoreError::Unknown(_) => Code::UnknownExecution,
             StoreError::Terminal { .. } => Code::AlreadyEnded,
+            StoreError::Archived { .. } => Code::Archived,
             StoreError::Corrupt(_) => Code::StoreDamaged,
             StoreError::Unavailable(_) => Code::StoreUnavailable,
             StoreError::BranchMoved { .. } => Code::BranchMoved,

@@ -31,6 +31,7 @@ pub(super) async fn call(store: &dyn Store, call: &str, body: &[u8]) -> Result<V
             let limit = if filter.limit == 0 { ROWS } else { filter.limit.min(ROWS) };
             told(store.list(&ListFilter { limit, ..filter }).await)
         }
+        "remove" => told(store.remove(&given(body)?).await),
         "claim" => told(store.claim(&given(body)?).await),
         "renew" => {
             let (worker, until) = given::<(String, _)>(body)?;

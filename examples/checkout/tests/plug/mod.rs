@@ -16,7 +16,7 @@ use loom::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 
@@ -117,6 +117,10 @@ impl<S: EventStore> EventStore for Plug<S> {
 
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
         self.inner.list(filter).await
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        guarded!(self, self.inner.remove(removal).await)
     }
 }
 

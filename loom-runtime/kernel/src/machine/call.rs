@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::cx::{Cx, Issue, Op, Request, Settled};
+use super::cx::{Cx, Issue, Request, Settled};
 use crate::FrameId;
 
 /// A durable call of a flow.
@@ -106,7 +106,7 @@ impl Drop for Call {
         let waker = slot.wakers.iter().position(|(of, _)| of == holder).map(|at| slot.wakers.swap_remove(at));
         if slot.holders == 0 && slot.outcome.is_none() {
             slot.abandoned = true;
-            let is_recorded = !matches!(slot.op, Op::Cancellation);
+            let is_recorded = slot.op.is_recorded();
             inner.outstanding -= 1;
             if is_recorded {
                 inner.issued.push(Issue::Abandoned(frame.clone()));

@@ -119,10 +119,13 @@ pub enum Op {
         /// Set when the child cannot be started: the call settles with this.
         refuse: Option<EffectError>,
     },
-    /// Follow changed code from here on.
-    Change,
+    /// Follow changed code from here on, under this name. Its frame is another: see [`FrameId::marker`].
+    Change(FrameId),
     /// Wait to be cancelled. Nothing is recorded of the wait.
     Cancellation,
+    /// Wait for a choice that nobody makes here. Nothing is recorded of the wait, and nothing ends it; see
+    /// [`Machine::withheld`](super::Machine::withheld).
+    Withheld,
 }
 
 /// Says why a message cannot be read, if it cannot.
@@ -264,9 +267,14 @@ impl Op {
             Self::Tell { to, topic, .. } => format!("a message to `{to}` on `{topic}`"),
             Self::Reply { .. } => "a reply".into(),
             Self::Child { flow, .. } => format!("child flow `{flow}`"),
-            Self::Change => "a marker of changed code".into(),
+            Self::Change(_) => "a marker of changed code".into(),
             Self::Cancellation => "the cancellation".into(),
+            Self::Withheld => "a decision".into(),
         }
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        !matches!(self, Self::Cancellation | Self::Withheld)
     }
 
     fn same_target(&self, other: &Self) -> bool {
@@ -356,15 +364,18 @@ impl Cx {
 
     /// Whether the flow takes the changed path here. An execution that was past this place before the change keeps to
     /// the old one; what it takes is recorded, and holds for ever. A marker that the code no longer asks for is passed
-    /// over by a replay: what follows it in the log is still held against the code.
+    /// over by a replay: what follows it in the log is still held against the code. Another call may have the same
+    /// id: markers are named apart.
     pub fn changed(&self, frame: &FrameId, line: SourceLine) -> bool {
         if !self.shared.check_pass(frame, "asked for") {
             return false;
         }
         let mut inner = self.shared.lock();
+        let (named, frame) = (frame, &frame.marker());
         if let Some(changed) = inner.changes.get(frame) {
             return *changed && {
-                let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
+                let request =
+                    Request { frame: frame.clone(), op: Op::Change(named.clone()), site: line, memo: false };
                 let is_there = inner.slots.contains_key(frame) || inner.unasked_changes.contains(frame);
                 is_there || inner.issue(request, Some(Settled::Fired)).is_some()
             };
@@ -372,7 +383,8 @@ impl Cx {
         let changed = inner.is_beyond_the_log();
         inner.changes.insert(frame.clone(), changed);
         if changed {
-            let request = Request { frame: frame.clone(), op: Op::Change, site: line, memo: false };
+            let request =
+                Request { frame: frame.clone(), op: Op::Change(named.clone()), site: line, memo: false };
             inner.issue(request, Some(Settled::Fired));
         }
         changed
@@ -399,6 +411,11 @@ impl Cx {
     /// The id of the child that a frame of this run starts, unless its call names another.
     pub fn child(&self, frame: &FrameId) -> ExecutionId {
         self.shared.execution.child(self.shared.lock().run, frame)
+    }
+
+    /// Which run this is.
+    pub fn run(&self) -> u64 {
+        self.shared.lock().run
     }
 
     /// How many events the run had when the flow was last told something: the same on every replay.
@@ -513,7 +530,7 @@ impl Inner {
         if outcome.is_none() {
             self.outstanding += 1;
         }
-        let is_recorded = !matches!(request.op, Op::Cancellation);
+        let is_recorded = request.op.is_recorded();
         self.near = Some(request.site.clone());
         let (frame, digest) = (request.frame, request.op.digest());
         let (op, site, wakers) = (request.op, request.site, Vec::new());

@@ -284,8 +284,8 @@ impl Machine {
             Op::Domain { name, version, data } => {
                 self.commit(Event::Domain(Domain { frame, name, version, data }))?;
             }
-            Op::Change => {
-                self.commit(Event::ChangeMarked(ChangeMarked { frame }))?;
+            Op::Change(named) => {
+                self.commit(Event::ChangeMarked(ChangeMarked { frame: named }))?;
             }
             Op::Receive { topic, .. } => self.await_message(frame, topic)?,
             Op::Tell { to, topic, body } => self.send(frame, to, topic, body)?,
@@ -299,7 +299,7 @@ impl Machine {
                     self.owed.push_back(Owed::Failure(frame, error));
                 }
             }
-            Op::Cancellation => {}
+            Op::Cancellation | Op::Withheld => {}
         }
         Ok(())
     }

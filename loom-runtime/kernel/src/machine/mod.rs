@@ -371,6 +371,13 @@ impl Machine {
         self.fault.as_ref()
     }
 
+    /// The decisions that the flow waits for and that nobody makes here: [`Op::Withheld`].
+    pub fn withheld(&self) -> Vec<FrameId> {
+        let inner = self.cx.shared.lock();
+        let withheld = inner.slots.iter().filter(|(_, slot)| matches!(slot.op, Op::Withheld));
+        withheld.map(|(frame, _)| frame.clone()).collect()
+    }
+
     /// Takes what happened at `now`.
     pub fn offer(&mut self, input: Input, now: Timestamp) -> Offered {
         self.clock = now.max(self.clock);

@@ -86,7 +86,7 @@ fn role(event: &Event) -> Role {
         Event::MessageSent(e) => Role::Request(e.frame.clone()),
         Event::UpdateAnswered(e) => Role::Request(e.frame.clone()),
         Event::ChildStarted(e) => Role::Request(e.frame.clone()),
-        Event::ChangeMarked(e) => Role::Request(e.frame.clone()),
+        Event::ChangeMarked(e) => Role::Request(e.frame.marker()),
         Event::ContinuedAsNew(_) => Role::Rollover,
         Event::StepStarted(e) if e.attempt == 1 => Role::Request(e.frame.clone()),
         Event::TimerSet(e) => Role::Request(e.frame.clone()),
@@ -296,7 +296,7 @@ impl Machine {
             | (Event::TimerSet(_), Op::Timer(_))
             | (Event::DecisionRecorded(_), Op::Decision(_))
             | (Event::UpdateAnswered(_), Op::Reply { .. })
-            | (Event::ChangeMarked(_), Op::Change) => return Ok(()),
+            | (Event::ChangeMarked(_), Op::Change(_)) => return Ok(()),
             (Event::MessageAwaited(e), Op::Receive { topic, .. }) if e.topic == *topic => return Ok(()),
             (Event::MessageSent(e), Op::Tell { to, topic, .. }) if (&e.to, &e.topic) == (to, topic) => {
                 return Ok(());

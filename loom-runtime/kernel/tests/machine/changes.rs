@@ -284,3 +284,23 @@ fn without_its_marker_the_old_path_is_a_divergence() {
         Some(id("tax"))
     );
 }
+
+#[test]
+fn a_marker_and_a_step_may_have_one_name() {
+    let flow = flow(|cx| async move {
+        let changed = cx.changed(&id("tax"), here());
+        did(&cx, "tax").await;
+        ok((changed, cx.changed(&id("tax"), here())))
+    });
+    let mut play = Play::start(&flow);
+    finish(&mut play);
+    assert_eq!(play.output(), json!([true, true]));
+    assert!(play.told().contains(&"CHANGE_MARKED tax".to_owned()), "{:?}", play.told());
+    assert!([id("tax"), id("tax").marker()].iter().all(|frame| play.state().frames.contains_key(frame)));
+    replays(&play, &flow);
+    for cut in 1..play.log.len() {
+        let mut again = Play::resume(&play.log[..cut], &flow);
+        finish(&mut again);
+        assert_eq!(again.output(), play.output(), "from {cut}");
+    }
+}

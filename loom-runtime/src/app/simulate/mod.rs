@@ -1,15 +1,15 @@
 //! Simulations: an execution is replayed up to a cut and goes on from there in memory, where no effect ever runs.
 //! Not forks: nothing is created, and no store is written.
 
+mod choices;
 mod past;
+mod script;
 mod stage;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::{Envelope, ExecutionId, FrameId, FrameKind, Outcome, Payload, State, machine::Invoke};
 use serde::Serialize;
 
-use self::{past::Past, stage::Stage};
+use self::{past::Past, script::Script, stage::Stage};
 use super::{
     App, Handle,
     fork::{ForkError, Plan, Prefix, Wishes},
@@ -24,20 +24,6 @@ pub struct Simulate {
     script: Script,
     wrong: Option<ForkError>,
 }
-
-/// What a simulation is told.
-#[derive(Default)]
-struct Script {
-    stubs: BTreeMap<String, Payload>,
-    gates: BTreeMap<String, Payload>,
-    messages: Vec<(String, Payload)>,
-    silent: BTreeSet<String>,
-    answer: Option<Answerer>,
-    /// Which of the names were of use.
-    used: BTreeSet<String>,
-}
-
-type Answerer = Box<dyn FnMut(&Invoke) -> Option<Payload> + Send>;
 
 /// How a simulation went.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +47,7 @@ pub struct Simulation {
 pub struct Asked {
     /// The frame that asks.
     pub frame: FrameId,
-    /// What it is: a step, a gate, a wait for a message, a child.
+    /// What it is: a step, a decision, a gate, a wait for a message, a child.
     pub kind: FrameKind,
     /// The input, of steps and children.
     pub input: Option<Payload>,
@@ -74,13 +60,15 @@ impl App {
     /// - *Steps* are answered by [`Simulate::stub`]; or from the execution's own log, where the same frame ran the same step
     ///   with the same input; or by [`Simulate::answer`].
     /// - *Children* likewise, except for the last.
+    /// - *Decisions* by [`Simulate::stub`]; or as the execution's own log has them at the same frame; or by
+    ///   [`Simulate::decide`]. The flow's own closures run only with [`Simulate::run_decisions`]. Budgets likewise, and are
+    ///   granted in full when nobody says otherwise; the host's negotiator is not asked.
     /// - *Gates* are answered by [`Simulate::gate`], or as they were with [`Simulate::copy_answers`]; waits for messages by
     ///   [`Simulate::message`].
     /// - *Timers* fire in virtual time, as soon as nothing else can happen.
     ///
     /// What nobody answers stops the simulation, once nothing else can happen, and is in [`Simulation::asked`]. The same
-    /// simulation gives the same log. What a flow does by itself is done, choices of `ctx.decide` included: a closure
-    /// there that looks outside does so here too.
+    /// simulation gives the same log.
     ///
     /// ```no_run
     /// # async fn main_(app: loom_runtime::App) -> loom_runtime::Result<()> {
@@ -111,8 +99,8 @@ impl Simulate {
         self
     }
 
-    /// The outcome of a step or child, by its frame, or of every one by the name of the step or flow. A frame's wins over
-    /// a name's, and both over the log.
+    /// The outcome of a step, child or decision, by its frame, or of every one by the name of the step, flow or decision. A
+    /// frame's wins over a name's, and both over the log. That of a budget is a [`Grant`](crate::Grant).
     pub fn stub<T: Serialize + ?Sized>(mut self, name: &str, value: &T) -> Self {
         if let Some(value) = self.encode(name, value) {
             self.script.stubs.insert(name.into(), value);
@@ -142,7 +130,21 @@ impl Simulate {
         self
     }
 
-    /// Nobody ever answers this, by its frame, or by the name of its step, gate, topic or flow: timers go on without it.
+    /// Makes the decisions that neither a stub nor the log does, by their frames; `None` leaves the question open.
+    pub fn decide(mut self, decide: impl FnMut(&FrameId) -> Option<Payload> + Send + 'static) -> Self {
+        self.script.decide = Some(Box::new(decide));
+        self
+    }
+
+    /// Lets the closures of `ctx.decide` make the decisions that nobody else does. They run for real: the simulation is as
+    /// free of side effects as they are, and gives the same log again if they choose the same again.
+    pub fn run_decisions(mut self) -> Self {
+        self.script.run_decisions = true;
+        self
+    }
+
+    /// Nobody ever answers this, by its frame, or by the name of its step, decision, gate, topic or flow: timers go on
+    /// without it. With a decision that is never made the log is one that the flow itself would not write.
     pub fn unanswered(mut self, name: &str) -> Self {
         self.script.silent.insert(name.into());
         self

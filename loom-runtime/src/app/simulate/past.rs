@@ -1,9 +1,9 @@
-//! What an execution's own log has to say: the outcomes of its steps and children, in every run.
+//! What an execution's own log has to say: the outcomes of its steps and children and its decisions, in every run.
 //! Not its gates: those are asked again.
 
 use std::collections::BTreeMap;
 
-use kernel::{Digest, Event, FrameId, FrameKind, FrameStatus, Outcome, State};
+use kernel::{Digest, Event, FrameId, FrameKind, FrameStatus, Outcome, Payload, State};
 
 use crate::{
     App,
@@ -13,10 +13,12 @@ use crate::{
 const PAGE: usize = 1_000;
 
 /// Outcomes by run and frame, and what they are outcomes of.
-pub(super) struct Past(BTreeMap<(u64, FrameId), (What, Outcome)>);
+pub(super) struct Past(Outcomes);
 
-/// A step or a flow with its input.
-type What = (String, Digest);
+type Outcomes = BTreeMap<(u64, FrameId), (What, Outcome)>;
+
+/// A step or a flow with its input; `None` for a decision.
+type What = Option<(String, Digest)>;
 
 impl Past {
     pub(super) async fn read(app: &App, origin: &ExecutionRow) -> Result<Self, StoreError> {
@@ -38,16 +40,25 @@ impl Past {
 
     /// The outcome that this frame had in this run, if it was that of the same step or flow with the same input.
     pub(super) fn outcome(&self, run: u64, frame: &FrameId, what: &str, input: Digest) -> Option<Outcome> {
-        let ((name, digest), outcome) = self.0.get(&(run, frame.clone()))?;
-        (name == what && *digest == input).then(|| outcome.clone())
+        let (of, outcome) = self.0.get(&(run, frame.clone()))?;
+        of.as_ref().is_some_and(|(name, digest)| name == what && *digest == input).then(|| outcome.clone())
+    }
+
+    /// What this decision came to in this run.
+    pub(super) fn choice(&self, run: u64, frame: &FrameId) -> Option<Payload> {
+        match self.0.get(&(run, frame.clone()))? {
+            (None, Outcome::Completed(chosen)) => Some(chosen.clone()),
+            _ => None,
+        }
     }
 }
 
-fn gather(state: &State, outcomes: &mut BTreeMap<(u64, FrameId), (What, Outcome)>) {
+fn gather(state: &State, outcomes: &mut Outcomes) {
     for (frame, known) in &state.frames {
         let what = match &known.kind {
-            FrameKind::Step { step, digest, .. } => (step.clone(), *digest),
-            FrameKind::Child { flow, digest, .. } => (flow.clone(), *digest),
+            FrameKind::Step { step, digest, .. } => Some((step.clone(), *digest)),
+            FrameKind::Child { flow, digest, .. } => Some((flow.clone(), *digest)),
+            FrameKind::Decision => None,
             _ => continue,
         };
         // What was discarded was an outcome all the same, of an effect that happened.

@@ -15,7 +15,7 @@ use kernel::{
     machine::{AttemptEnd, Command, Config, FlowFuture, Input, Invoke},
 };
 
-use super::{Asked, Past, Script, Simulation};
+use super::{Asked, Script, Simulation, choices::Given, past::Past, script::SharedScript};
 use crate::{
     App, Ctx, FlowDescriptor, Registry,
     app::{
@@ -32,8 +32,8 @@ const MOST_EVENTS: usize = 100_000;
 pub(super) struct Stage {
     machine: Machine,
     registry: Registry,
-    past: Past,
-    script: Script,
+    past: Arc<Past>,
+    script: SharedScript,
     log: Vec<Envelope>,
     now: Timestamp,
     rung: Arc<AtomicBool>,
@@ -52,7 +52,7 @@ impl Stage {
         execution: &ExecutionId,
         plan: Plan,
         past: Past,
-        script: Script,
+        mut script: Script,
     ) -> Result<Self, ForkError> {
         let log = plan.records.iter().map(|record| Envelope::decode(execution, record));
         let log: Vec<_> = log.collect::<Result<_, _>>().map_err(|e| StoreError::Corrupt(e.to_string()))?;
@@ -66,11 +66,14 @@ impl Stage {
             history: limits.history,
             alarm: Arc::new(move || bell.store(true, Ordering::Release)),
         };
+        let messages = std::mem::take(&mut script.messages);
+        let (past, script) = (Arc::new(past), SharedScript::new(script));
+        let choices = Arc::new(Given { script: script.clone(), past: past.clone() });
         let (run, known) = (flow.run, app.engine.registry.clone());
         let spawn = Box::new(move |cx, input| -> FlowFuture {
             // The host's own negotiator may note what it grants.
             let budgets = Arc::new(budget::everything);
-            let ctx = Ctx::new(cx, limits, flow, known.clone(), budgets);
+            let ctx = Ctx::new(cx, limits, flow, known.clone(), budgets, Some(choices.clone()));
             Box::pin(tokio::task::unconstrained(run(ctx, input)))
         });
         let mut stage = Self {
@@ -93,7 +96,7 @@ impl Stage {
             stage.record(envelope);
         }
         stage.offer(Input::Live { worker: "simulation".into(), reason: "simulated".into() });
-        for (topic, body) in std::mem::take(&mut stage.script.messages) {
+        for (topic, body) in messages {
             let (by, reply_to, item) = ("simulation".to_owned(), None, stage.item());
             stage.offer(Input::Message { message: Message { topic, body, by, reply_to }, item });
         }
@@ -182,7 +185,7 @@ impl Stage {
     fn attempt(&mut self, invoke: &Invoke) -> Result<Option<AttemptEnd>, ForkError> {
         let (frame, step) = (&invoke.frame, &invoke.step);
         let run = self.machine.state().run;
-        let mut given = self.script.stub(frame, step);
+        let mut given = self.script.lock().stub(frame, step);
         if given.is_none() {
             let FrameKind::Step { digest, .. } =
                 self.known(frame).map_or(FrameKind::Timer, |f| f.kind.clone())
@@ -196,7 +199,7 @@ impl Stage {
                 }
                 Some(Outcome::Cancelled { .. }) | None => {}
             }
-            given = self.script.answer.as_mut().and_then(|answer| answer(invoke));
+            given = self.script.lock().answer.as_mut().and_then(|answer| answer(invoke));
         }
         let Some(output) = given else { return Ok(None) };
         let schema = self.registry.step(step).map(|step| (step.output)());
@@ -210,7 +213,8 @@ impl Stage {
         let Some(Frame { kind: FrameKind::Child { child, flow, digest, .. }, .. }) = known else {
             return Ok(None);
         };
-        if let Some(output) = self.script.stub(frame, &flow) {
+        let stub = self.script.lock().stub(frame, &flow);
+        if let Some(output) = stub {
             let schema = self.registry.flow(&flow).map(|flow| (flow.output)());
             checked(frame, schema.as_ref().map(|schema| schema.as_value()), &output)?;
             return Ok(Some((child, Outcome::Completed(output))));
@@ -220,6 +224,7 @@ impl Stage {
 
     /// The next open gate that the script has an answer to.
     fn gate(&mut self) -> Result<Option<(FrameId, Payload)>, ForkError> {
+        let mut script = self.script.lock();
         let open = self.machine.state().frames.iter().filter(|(_, f)| f.status == FrameStatus::Open);
         let gates = open.filter_map(|(frame, f)| match &f.kind {
             FrameKind::Gate { gate } => Some((frame, gate)),
@@ -227,12 +232,13 @@ impl Stage {
         });
         let answered = gates.filter_map(|(frame, gate)| {
             let names = [frame.as_str(), gate.as_str()];
-            let name = names.into_iter().find(|name| self.script.gates.contains_key(*name))?;
+            let name = names.into_iter().find(|name| script.gates.contains_key(*name))?;
             Some((frame.clone(), name.to_owned()))
         });
         let Some((frame, name)) = answered.min() else { return Ok(None) };
-        let answer = self.script.gates[&name].clone();
-        self.script.used.insert(name);
+        let answer = script.gates[&name].clone();
+        script.used.insert(name);
+        drop(script);
         let schema = self.schemas.get(&frame).and_then(|schema| schema.decode().ok());
         checked(&frame, schema.as_ref(), &answer)?;
         Ok(Some((frame, answer)))
@@ -240,6 +246,7 @@ impl Stage {
 
     /// What waits for an answer that nobody has.
     fn asked(&self) -> Vec<Asked> {
+        let script = self.script.lock();
         let frames = self.machine.state().frames.iter();
         let open = frames.filter(|(_, f)| matches!(f.status, FrameStatus::Open | FrameStatus::InDoubt));
         let asks = open.filter(|(frame, f)| {
@@ -250,26 +257,31 @@ impl Stage {
                 FrameKind::Child { flow, .. } => flow,
                 _ => return false,
             };
-            let silent = &self.script.silent;
-            !silent.contains(frame.as_str()) && !silent.contains(name)
+            !script.is_silent(frame, name)
         });
         let asked = asks.map(|(frame, f)| Asked {
             frame: frame.clone(),
             kind: f.kind.clone(),
             input: f.input.clone(),
         });
-        asked.collect()
+        let withheld =
+            self.machine.withheld().into_iter().filter(|frame| !script.is_silent(frame, frame.base()));
+        let decisions = withheld.map(|frame| Asked { frame, kind: FrameKind::Decision, input: None });
+        let mut asked: Vec<_> = asked.chain(decisions).collect();
+        asked.sort_by(|a, b| a.frame.cmp(&b.frame));
+        asked
     }
 
-    fn curtain(mut self, cut_off: bool) -> Simulation {
+    fn curtain(self, cut_off: bool) -> Simulation {
         // An end, or a fault, asks for nothing.
         let state = self.machine.state().clone();
         let over = state.status.is_terminal() || state.parked.is_some();
         let asked = if over || cut_off { Vec::new() } else { self.asked() };
-        let script = std::mem::take(&mut self.script);
+        let script = self.script.lock();
         let unused =
             script.stubs.keys().chain(script.gates.keys()).filter(|name| !script.used.contains(*name));
         let unused = unused.cloned().collect();
+        drop(script);
         let outcome = state.outcome.clone();
         Simulation { state, log: self.log, outcome, asked, unused, cut_off }
     }
@@ -296,16 +308,6 @@ impl Stage {
             self.machine.offer(Input::Alarm, self.now);
         }
         offered
-    }
-}
-
-impl Script {
-    /// The stub of a frame, or of its step or flow.
-    fn stub(&mut self, frame: &FrameId, name: &str) -> Option<Payload> {
-        let names = [frame.as_str(), name];
-        let name = names.into_iter().find(|name| self.stubs.contains_key(*name))?;
-        self.used.insert(name.into());
-        self.stubs.get(name).cloned()
     }
 }
 

@@ -11,7 +11,7 @@ use loom::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, Store, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, Store, StoreError, WorkerId,
     },
 };
 use tokio::runtime::{Builder, Handle};
@@ -72,6 +72,11 @@ impl EventStore for Apart {
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
         let filter = filter.clone();
         self.ask(|inner| async move { inner.list(&filter).await }).await
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        let removal = removal.clone();
+        self.ask(|inner| async move { inner.remove(&removal).await }).await
     }
 }
 

@@ -17,7 +17,7 @@ use loom::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, Store, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, Store, StoreError, WorkerId,
     },
 };
 use tokio::sync::watch;
@@ -37,6 +37,7 @@ pub(crate) enum Write {
     Post,
     PutSnapshot,
     PruneSnapshots,
+    Remove,
 }
 
 /// Where a tap stops: at the n-th write, of whatever execution.
@@ -344,6 +345,13 @@ impl EventStore for Tapped {
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
         self.tap.pass().await?;
         self.inner.list(filter).await
+    }
+
+    async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        self.tap.pass().await?;
+        let removed = |removed: &bool| removed.then_some(Write::Remove);
+        let removed = self.tap.write(self.inner.remove(removal), removed).await;
+        self.tap.acknowledge(removed)
     }
 }
 

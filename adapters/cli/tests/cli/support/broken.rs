@@ -8,7 +8,7 @@ use loom::{
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
 };
 
@@ -37,6 +37,10 @@ impl EventStore for Broken {
     }
 
     async fn list(&self, _: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
+        fire()
+    }
+
+    async fn remove(&self, _: &Removal) -> Result<bool, StoreError> {
         fire()
     }
 }
