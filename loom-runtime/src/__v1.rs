@@ -18,8 +18,8 @@ pub use crate::{
     ceiling::Ceiling,
     context::{Ctx, ExecuteError},
     descriptor::{
-        Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, MessageDescriptor, Node,
-        ParallelPolicy, PartDescriptor, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
+        Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, MessageDescriptor, NamedAt,
+        Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::{EngineField, Failure},
@@ -29,6 +29,7 @@ pub use crate::{
     projection::{Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome},
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
     schedule::{CatchUp, Overlap, ScheduleDescriptor},
+    seen::Seen,
     service::SERVICES_V1,
     skill::{Skill, SkillDescriptor},
     step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},

@@ -21,6 +21,13 @@ pub type Invoke = fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd>;
 /// Gives the descriptor of a part: a function, since parts may call each other in a circle.
 pub type PartFn = fn() -> &'static PartDescriptor;
 
+/// What a call in a flow's body names, by its place among them: a schema or a part. Implemented in the body, where names mean
+/// what they mean there, for a type that stands for that body.
+pub trait NamedAt<const SITE: usize, T> {
+    /// It.
+    const IT: T;
+}
+
 /// Runs a flow: decodes the input, runs the body, encodes the outcome.
 pub type RunFlow = fn(Ctx, Payload) -> BoxFuture<'static, FlowReturn>;
 

@@ -34,6 +34,7 @@ mod registry;
 mod replay_check;
 mod retention;
 mod schedule;
+mod seen;
 mod service;
 pub mod shape;
 mod skill;

@@ -148,6 +148,73 @@ mod desk {
     }
 }
 
+/// What a name means in a body, the body may say itself.
+mod scopes {
+    use super::*;
+
+    mod bank {
+        use super::super::*;
+
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[schemars(rename = "BankApproval")]
+        pub(super) struct Approval {
+            pub(super) officer: String,
+        }
+
+        #[flow(part)]
+        pub(super) async fn pay(ctx: Ctx) -> loom::Result<u32> {
+            Ok(ctx.receive::<u32>("paid").await)
+        }
+    }
+
+    #[flow(part)]
+    async fn pay(ctx: Ctx) -> loom::Result<u32> {
+        let _ = ctx;
+        Ok(1)
+    }
+
+    #[flow]
+    pub(crate) async fn scoped(ctx: Ctx) -> loom::Result<u32> {
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        struct Local {
+            sum: u32,
+        }
+        let mut sum = ctx.suspend::<Local>("local").await?.sum;
+        sum += u32::from(ctx.suspend::<Approval>("manager").await?.approved);
+        sum += ctx.part("here", pay()).await?;
+        {
+            use bank::*;
+            sum += ctx.suspend::<Approval>("officer").await?.officer.len() as u32;
+        }
+        {
+            use bank::{Approval as Answer, pay};
+            let told = ctx.receive::<Answer>("told").update::<Local>().await;
+            told.accept(&Local { sum });
+            sum += ctx.part("there", pay()).await?;
+        }
+        Ok(sum)
+    }
+
+    #[flow]
+    pub(crate) async fn conditional(ctx: Ctx) -> loom::Result<u32> {
+        #[cfg(target_os = "none")]
+        let sum = ctx.run(wired(1)).await?;
+        #[cfg(not(target_os = "none"))]
+        let sum = ctx.run(charge(1)).await?;
+        #[cfg(target_os = "none")]
+        ctx.run(charge(2)).await?;
+        #[cfg(target_os = "none")]
+        ctx.part("elsewhere", elsewhere()).await?;
+        #[cfg(target_os = "none")]
+        return ctx.suspend::<Elsewhere>("manager").await?.sum;
+        match sum {
+            #[cfg(target_os = "none")]
+            0 => Ok(ctx.receive::<Elsewhere>("told").update::<Elsewhere>().await?.sum),
+            _ => ctx.part("pay", pay()).await,
+        }
+    }
+}
+
 fn registry() -> Registry {
     Registry::of([
         Entry::flow::<till::checkout>(),
@@ -161,6 +228,8 @@ fn registry() -> Registry {
         Entry::flow::<desk::prices>(),
         Entry::flow::<desk::tidy>(),
         Entry::projection::<desk::Questions>(),
+        Entry::flow::<scopes::scoped>(),
+        Entry::flow::<scopes::conditional>(),
     ])
 }
 
@@ -273,6 +342,28 @@ fn it_holds_topics_with_their_messages_and_replies() {
     let changed = held("shape", folder.path()).unwrap_err();
     let said = "  flow prices: messages price message changed, quote reply new, stop gone\n";
     assert!(changed.contains(said), "{said} is not in:\n{changed}");
+}
+
+#[test]
+fn a_type_or_part_is_the_one_that_the_body_means() {
+    let shape = shape_of("shape");
+    let flow = &shape["flows"]["scoped"];
+    assert_eq!(flow["gates"], json!({"local": "Local", "manager": "Approval", "officer": "BankApproval"}));
+    assert_eq!(flow["messages"], json!({"told": {"message": "BankApproval", "reply": "Local"}}));
+    let descriptor = <scopes::scoped as loom::Flow>::DESCRIPTOR;
+    let waits: Vec<_> = descriptor.all_messages().iter().map(|message| message.name).collect();
+    assert_eq!(waits, ["told", "paid"], "the second part of that name is the bank's");
+}
+
+#[test]
+fn it_holds_nothing_that_is_not_compiled() {
+    let shape = shape_of("shape");
+    let flow = &shape["flows"]["conditional"];
+    assert_eq!(flow["graph"], json!(["step charge", {"branch": [[], ["part pay"]]}]));
+    assert_eq!(
+        (&flow["gates"], &flow["messages"], &flow["parts"]),
+        (&json!({}), &json!(null), &json!(["pay"]))
+    );
 }
 
 #[test]

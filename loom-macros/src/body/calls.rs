@@ -4,8 +4,8 @@
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{
-    Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Pat, Path, Token,
-    Type,
+    Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Meta,
+    Pat, Path, Token, Type,
 };
 
 use crate::names;
@@ -142,6 +142,10 @@ pub(crate) struct Call {
     pub(crate) calls_variable: bool,
     /// What repeats it without a count.
     pub(crate) repetition: Option<Repetition>,
+    /// Whether items of the body may say what its names mean.
+    pub(crate) among_items: bool,
+    /// The conditions of compilation that it stands below.
+    pub(crate) cfgs: Vec<Attribute>,
 }
 
 impl Call {
@@ -196,7 +200,24 @@ impl Call {
                 .and_then(Path::get_ident)
                 .is_some_and(|name| scope.binds(name)),
             repetition: scope.repetition(),
+            among_items: false,
+            cfgs: Vec::new(),
         })
+    }
+
+    /// Whether no program holds both: one stands below `cfg(not(..))` of what the other stands below.
+    pub(crate) fn excludes(&self, other: &Self) -> bool {
+        let denies = |one: &Self, other: &Self| {
+            let denied = one.cfgs.iter().filter_map(|cfg| {
+                let not: Meta = cfg.parse_args().ok()?;
+                let not = not.require_list().ok().filter(|not| not.path.is_ident("not"))?;
+                Some(not.tokens.to_string())
+            });
+            let held = |cfg: &Attribute| cfg.meta.require_list().ok().map(|list| list.tokens.to_string());
+            let held: Vec<_> = other.cfgs.iter().filter_map(held).collect();
+            denied.into_iter().any(|denied| held.contains(&denied))
+        };
+        denies(self, other) || denies(other, self)
     }
 
     /// Whether repetitions differ without a key: their ids are values that do.
@@ -458,6 +479,16 @@ pub(crate) fn made(local: &Local) -> Option<String> {
         Pat::Ident(_) => maker(&local.init.as_ref()?.expr),
         _ => None,
     }
+}
+
+/// Whether a `let` binds one name to a literal.
+pub(crate) fn is_literal(local: &Local) -> bool {
+    let pat = match &local.pat {
+        Pat::Type(typed) => &*typed.pat,
+        pat => pat,
+    };
+    let init = local.init.as_ref().map(|init| bare(&init.expr));
+    matches!((pat, init), (Pat::Ident(_), Some(Expr::Lit(_))))
 }
 
 /// What makes a value, if it is written as a type does it: `Placed { .. }`, `Placed(..)`, `Placed::of(..)`, `Placed`.

@@ -3,6 +3,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::Attribute;
 
 use crate::arguments::optional;
 use crate::location::place;
@@ -91,6 +92,12 @@ pub(crate) enum Node {
     Return {
         at: Span,
     },
+    /// What a `#[cfg(..)]` may leave out.
+    Conditional {
+        cfgs: Vec<Attribute>,
+        at: Span,
+        body: Vec<Node>,
+    },
     /// Nobody comes here: what stands before has left for good.
     Unreachable {
         at: Span,
@@ -173,6 +180,13 @@ impl Node {
             Self::Continue { name, at } => leaf("Continue", *at, jump(name.as_ref())),
             Self::Propagate { at } => leaf("Propagate", *at, TokenStream::new()),
             Self::Return { at } => leaf("Return", *at, TokenStream::new()),
+            Self::Conditional { cfgs, body, .. } => {
+                let nodes = body.iter().map(|node| {
+                    let node = node.tokens(runtime);
+                    quote_spanned!(Span::mixed_site()=> #(#cfgs)* #node)
+                });
+                quote_spanned!(Span::mixed_site()=> #(#nodes),*)
+            }
             Self::Unreachable { at, body } => {
                 let body = slice(body, runtime);
                 leaf("Unreachable", *at, quote_spanned!(Span::mixed_site()=> body: #body,))
@@ -183,7 +197,10 @@ impl Node {
     /// The lists of nodes in it.
     fn lists(&self) -> Vec<&[Self]> {
         match self {
-            Self::Loop { body, .. } | Self::Block { body, .. } | Self::Unreachable { body, .. } => vec![body],
+            Self::Loop { body, .. }
+            | Self::Block { body, .. }
+            | Self::Conditional { body, .. }
+            | Self::Unreachable { body, .. } => vec![body],
             Self::Branch { arms, .. } | Self::Parallel { arms, .. } => {
                 arms.iter().map(|arm| arm.body.as_slice()).collect()
             }
@@ -193,7 +210,10 @@ impl Node {
 
     fn lists_mut(&mut self) -> Vec<&mut Vec<Self>> {
         match self {
-            Self::Loop { body, .. } | Self::Block { body, .. } | Self::Unreachable { body, .. } => vec![body],
+            Self::Loop { body, .. }
+            | Self::Block { body, .. }
+            | Self::Conditional { body, .. }
+            | Self::Unreachable { body, .. } => vec![body],
             Self::Branch { arms, .. } | Self::Parallel { arms, .. } => {
                 arms.iter_mut().map(|arm| &mut arm.body).collect()
             }
@@ -215,9 +235,11 @@ impl Node {
                 to.as_deref().is_some_and(|to| Some(to) != name)
             }
             Self::Propagate { .. } => false,
-            Self::Loop { .. } | Self::Block { .. } | Self::Branch { .. } | Self::Parallel { .. } => {
-                self.lists().into_iter().flatten().any(|node| node.matters_in(name))
-            }
+            Self::Loop { .. }
+            | Self::Block { .. }
+            | Self::Conditional { .. }
+            | Self::Branch { .. }
+            | Self::Parallel { .. } => self.lists().into_iter().flatten().any(|node| node.matters_in(name)),
             _ => true,
         }
     }
@@ -270,7 +292,7 @@ impl Node {
         Some(Arm { label, body: vec![self], leaves: false })
     }
 
-    fn at(&self) -> Span {
+    pub(crate) fn at(&self) -> Span {
         match self {
             Self::Step { at, .. }
             | Self::Gate { at, .. }
@@ -285,6 +307,7 @@ impl Node {
             | Self::Branch { at, .. }
             | Self::Parallel { at, .. }
             | Self::Block { at, .. }
+            | Self::Conditional { at, .. }
             | Self::Break { at, .. }
             | Self::Continue { at, .. }
             | Self::Propagate { at }

@@ -6,36 +6,57 @@ use syn::{Block, Item, Path, PathSegment, Stmt, UseTree};
 
 /// The names in scope, the innermost last; those of items of the body stand for nothing that is known.
 #[derive(Clone, Default)]
-pub(crate) struct Imports(Vec<(Ident, Option<Path>)>);
+pub(crate) struct Imports {
+    names: Vec<(Ident, Option<Path>)>,
+    /// How many items there are, those without a name and `use a::*` among them.
+    items: usize,
+}
 
 /// A point to which the names go back.
-pub(crate) struct Mark(usize);
+pub(crate) struct Mark(usize, usize);
 
 impl Imports {
     /// Takes in what a block declares, which holds in all of it.
     pub(crate) fn enter(&mut self, block: &Block) -> Mark {
-        let mark = Mark(self.0.len());
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Item(Item::Use(item)) => self.tree(&item.tree, &mut Vec::new()),
-                Stmt::Item(Item::Fn(item)) => self.0.push((item.sig.ident.clone(), None)),
-                Stmt::Item(Item::Mod(item)) => self.0.push((item.ident.clone(), None)),
-                Stmt::Item(Item::Struct(item)) => self.0.push((item.ident.clone(), None)),
-                Stmt::Item(Item::Const(item)) => self.0.push((item.ident.clone(), None)),
-                _ => {}
-            }
+        let mark = Mark(self.names.len(), self.items);
+        let items = block.stmts.iter().filter_map(|stmt| match stmt {
+            Stmt::Item(item) => Some(item),
+            _ => None,
+        });
+        for item in items {
+            self.items += 1;
+            let name = match item {
+                Item::Use(item) => {
+                    self.tree(&item.tree, &mut Vec::new());
+                    continue;
+                }
+                Item::Fn(item) => &item.sig.ident,
+                Item::Mod(item) => &item.ident,
+                Item::Struct(item) => &item.ident,
+                Item::Enum(item) => &item.ident,
+                Item::Type(item) => &item.ident,
+                Item::Const(item) => &item.ident,
+                _ => continue,
+            };
+            self.names.push((name.clone(), None));
         }
         mark
     }
 
     pub(crate) fn leave(&mut self, mark: &Mark) {
-        self.0.truncate(mark.0);
+        self.names.truncate(mark.0);
+        self.items = mark.1;
+    }
+
+    /// Whether no block around the place declares anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items == 0
     }
 
     /// The whole path, when it begins with an imported name.
     pub(crate) fn whole(&self, path: &Path) -> Option<Path> {
         let first = path.segments.first().filter(|_| path.leading_colon.is_none())?;
-        let (_, imported) = self.0.iter().rfind(|(name, _)| *name == first.ident)?;
+        let (_, imported) = self.names.iter().rfind(|(name, _)| *name == first.ident)?;
         let mut whole = imported.clone()?;
         whole.segments.extend(path.segments.iter().skip(1).cloned());
         Some(whole)
@@ -65,7 +86,7 @@ impl Imports {
     fn import(&mut self, name: &Ident, path: Vec<Ident>) {
         let own = path.first().is_some_and(|root| ["crate", "self", "super"].iter().any(|own| root == own));
         let segments = path.into_iter().map(PathSegment::from).collect();
-        self.0.push((name.clone(), (!own).then_some(Path { leading_colon: None, segments })));
+        self.names.push((name.clone(), (!own).then_some(Path { leading_colon: None, segments })));
     }
 }
 

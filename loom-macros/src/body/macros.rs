@@ -61,6 +61,23 @@ pub(crate) fn grammar(path: &Path) -> Option<Grammar> {
     GRAMMARS.iter().find(|(known, _)| name == known).map(|(_, grammar)| *grammar)
 }
 
+/// Whether a macro is left out of a release build, with all that it takes.
+pub(crate) fn is_for_debugging(path: &Path) -> bool {
+    path.segments.last().is_some_and(|last| last.ident.to_string().starts_with("debug_assert"))
+}
+
+/// Whether a `select!` by its bare name lacks its `biased;`. Which one that is, the imports of the file say, which a macro
+/// does not see: Loom's and tokio's take it, and that of futures, which picks at random for good, does not compile with it.
+pub(crate) fn lacks_bias(path: &Path, tokens: &TokenStream) -> bool {
+    path.is_ident("select") && !says_biased(tokens)
+}
+
+fn says_biased(tokens: &TokenStream) -> bool {
+    let mut trees = tokens.clone().into_iter();
+    matches!(trees.next(), Some(TokenTree::Ident(ident)) if ident == "biased")
+        && matches!(trees.next(), Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
+}
+
 /// Whether a `select!` picks among ready branches at random: those of `tokio` and `futures`, unless
 /// the first thing that they are told is not to. Loom's own is biased by itself.
 pub(crate) fn is_unbiased_select(path: &Path, tokens: &TokenStream) -> bool {
@@ -68,13 +85,8 @@ pub(crate) fn is_unbiased_select(path: &Path, tokens: &TokenStream) -> bool {
     let foreign = path.segments.first().is_some_and(|root| {
         ["tokio", "futures", "futures_util", "futures_lite"].iter().any(|name| root.ident == name)
     });
-    let says_biased = || {
-        let mut trees = tokens.clone().into_iter();
-        matches!(trees.next(), Some(TokenTree::Ident(ident)) if ident == "biased")
-            && matches!(trees.next(), Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
-    };
     let runtime_macro = ["select_biased", "select_with_strategy"].iter().any(|n| name == n);
-    runtime_macro || name == "select" && foreign && !says_biased()
+    runtime_macro || name == "select" && foreign && !says_biased(tokens)
 }
 
 /// One argument: what stands before its expression, and the expression.

@@ -80,13 +80,13 @@ enum Finding {
 }
 
 impl Survey {
-    /// Walks through a body in which the context goes by the name `ctx`. What `held` makes of a call goes into the
-    /// body with it.
+    /// Walks through a body in which the context goes by the name `ctx`. What `held` makes of a call, and of its
+    /// place among them, goes into the body with it.
     pub(crate) fn new(
         block: Block,
         ctx: &Ident,
         runtime: &RuntimePath,
-        held: &dyn Fn(&Call) -> Option<TokenStream>,
+        held: &dyn Fn(&Call, usize) -> Option<TokenStream>,
     ) -> Self {
         walk::walk(block, ctx, runtime, held)
     }

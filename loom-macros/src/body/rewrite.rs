@@ -1,8 +1,8 @@
 //! The tokens that the traversal puts into a body. They change what a call knows, never what the
 //! body computes.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote_spanned};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Block, Expr, ExprCall, Ident, Stmt};
 
@@ -32,7 +32,8 @@ pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream], held: Option<
 /// `future` in `future.await` → the same, after a note of its line. The note comes last, when the
 /// arguments have been computed.
 ///
-/// The tokens stand where the future ends, so that the compiler's "remove the `.await`" removes just that.
+/// What is put in hangs behind the future, and ends where it ends: an expression that begins and ends with the user's
+/// tokens has the span that it has in any other function, so that the compiler points and mends where it should.
 ///
 /// What the future is, `loom-runtime/src/awaited.rs` is asked: a timer or a task of tokio is refused there.
 pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: &RuntimePath) -> Expr {
@@ -41,21 +42,33 @@ pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: &RuntimePat
     let asked = quote_spanned! {start=>
         { use #runtime::Anything as _; #runtime::Awaited(&__loom_f).kind().by_flow(); }
     };
-    Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(end_of(future))=>
-        (match #future { __loom_f => { #asked #handle.__near(#line); __loom_f } })
-    })
+    let at = Span::mixed_site().located_at(end_of(future));
+    let look = quote_spanned!(at=> |__loom_f| { #asked #handle.__near(#line); __loom_f });
+    seen(future, &look)
 }
 
 /// `call?` → the same, after a look at the type of the value: the call of a step is refused there, as
 /// `loom-runtime/src/inert.rs` says. Whether a function gives one, its name does not tell.
 pub(crate) fn asked(call: &ExprCall, runtime: &RuntimePath) -> Expr {
     let used = named("used", call);
-    Expr::Verbatim(quote_spanned! {Span::mixed_site().located_at(call.span())=>
-        (match #call { __loom_c => {
+    let look = quote_spanned! {Span::mixed_site().located_at(end_of(call))=>
+        |__loom_c| {
             let __loom_k = { use #runtime::AnyValue as _; #runtime::Made(&__loom_c).kind() };
             __loom_k.#used(__loom_c)
-        } })
-    })
+        }
+    };
+    seen(call, &look)
+}
+
+/// `value.__seen(look)`. The call ends with a token of the user's, as far as the compiler sees, which takes the span of the
+/// value for that of the call.
+fn seen(value: &impl ToTokens, look: &TokenStream) -> Expr {
+    let end = end_of(value);
+    let method = quote_spanned!(Span::mixed_site().located_at(end)=> .__seen);
+    let mut look = Group::new(Delimiter::Parenthesis, look.clone());
+    look.set_span(end);
+    let look = TokenTree::Group(look);
+    Expr::Verbatim(quote!(#value #method #look))
 }
 
 /// `let _ = call` → the same look, at a place where the value may be of a type that has none.

@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::item::line_of;
 
 use super::calls::{Call, Syscall, Target};
+use super::macros::is_for_debugging;
 use super::scope::Repetition;
 use super::{Finding, Survey, topics};
 
@@ -199,10 +200,11 @@ fn with_key(syscall: Syscall) -> &'static str {
 
 /// Two calls of one id are one too many, unless the later asks for the outcome of the first.
 fn identities(calls: &[Call], diagnostics: &mut Diagnostics) {
-    let mut first: HashMap<&str, &Call> = HashMap::new();
+    let mut seen: HashMap<&str, Vec<&Call>> = HashMap::new();
     for call in calls.iter().filter(|call| has_identity(call)) {
-        let Some(earlier) = first.get(call.id.as_str()) else {
-            first.insert(&call.id, call);
+        let before = seen.entry(&call.id).or_default();
+        let Some(earlier) = before.iter().find(|earlier| !earlier.excludes(call)).copied() else {
+            before.push(call);
             continue;
         };
         if call.memo {
@@ -271,6 +273,12 @@ fn has_identity(call: &Call) -> bool {
 
 fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
     match finding {
+        Finding::CtxInMacro { mac } if is_for_debugging(mac) => diagnostics.report(
+            codes::CTX_IN_MACRO,
+            mac,
+            "this macro is left out of a release build, and `ctx` is used in it: another build would replay other calls",
+            "use `assert!`, `assert_eq!` or `assert_ne!`, which every build keeps",
+        ),
         Finding::CtxInMacro { mac } => diagnostics.report(
             codes::CTX_IN_MACRO,
             mac,
@@ -301,7 +309,7 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             ctx,
             format_args!("`{ctx}` is bound anew: Loom knows the context by this name"),
             format_args!(
-                "use another name; `let {ctx} = {ctx}.clone();` alone is fine, for an `async move` block"
+                "use another name; `let {ctx} = {ctx}.clone();` or `let {ctx} = &{ctx};` alone is fine, for an `async move` block"
             ),
         ),
         Finding::CtxMoved(ctx) => escaped(ctx, diagnostics),

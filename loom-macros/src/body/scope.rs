@@ -11,8 +11,8 @@ enum Frame {
     Loop { in_condition: bool, used: bool },
     /// A closure; whether a line can be noted in it.
     Closure { notes_lines: bool },
-    /// An `async` block; the same.
-    Block { notes_lines: bool },
+    /// An `async` block; the same, and whether it runs later than where it is made.
+    Block { notes_lines: bool, later: bool },
 }
 
 /// What repeats a call without a count that syntax shows.
@@ -40,6 +40,8 @@ struct Binding {
     made: Option<String>,
     /// Whether it stands for the context.
     ctx: bool,
+    /// Whether it is a literal, the same in every repetition.
+    same: bool,
 }
 
 /// The constructs around the current place, outermost first.
@@ -68,8 +70,8 @@ impl Scope {
         self.frames.push(Frame::Closure { notes_lines });
     }
 
-    pub(crate) fn enter_block(&mut self, notes_lines: bool) {
-        self.frames.push(Frame::Block { notes_lines });
+    pub(crate) fn enter_block(&mut self, notes_lines: bool, later: bool) {
+        self.frames.push(Frame::Block { notes_lines, later });
     }
 
     /// Leaves the innermost construct; whether it was a loop whose index was read.
@@ -118,7 +120,7 @@ impl Scope {
         for frame in &self.frames {
             match frame {
                 Frame::Closure { .. } => return Some(Repetition::Closure),
-                Frame::Block { .. } if in_loop => block = Some(Repetition::BlockInLoop),
+                Frame::Block { later: true, .. } if in_loop => block = Some(Repetition::BlockInLoop),
                 Frame::Block { .. } => {}
                 Frame::Loop { .. } => in_loop = true,
             }
@@ -129,7 +131,9 @@ impl Scope {
     pub(crate) fn line_notes(&self) -> LineNotes {
         let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Loop { .. }));
         match innermost {
-            Some(Frame::Closure { notes_lines: true } | Frame::Block { notes_lines: true }) => LineNotes::Ctx,
+            Some(Frame::Closure { notes_lines: true } | Frame::Block { notes_lines: true, .. }) => {
+                LineNotes::Ctx
+            }
             Some(_) => LineNotes::Nobody,
             None => LineNotes::OwnHandle,
         }
@@ -145,13 +149,20 @@ impl Scope {
 
     pub(crate) fn bind(&mut self, name: Ident, mutable: bool) {
         let level = self.level();
-        self.bindings.push(Binding { name, level, mutable, made: None, ctx: false });
+        self.bindings.push(Binding { name, level, mutable, made: None, ctx: false, same: false });
     }
 
     /// Notes the type or constructor of the binding that was bound last.
     pub(crate) fn made(&mut self, by: String) {
         if let Some(binding) = self.bindings.last_mut() {
             binding.made = Some(by);
+        }
+    }
+
+    /// The binding that was bound last is a literal.
+    pub(crate) fn is_the_same(&mut self) {
+        if let Some(binding) = self.bindings.last_mut() {
+            binding.same = !binding.mutable;
         }
     }
 
@@ -184,7 +195,7 @@ impl Scope {
     }
 
     /// Whether an expression at this place mentions something that differs from one repetition to
-    /// the next: a name bound within the innermost loop or closure, or one that can be assigned.
+    /// the next: a name bound within the innermost loop or closure, to more than a literal, or one that can be assigned.
     /// Outside of all repetition there is nothing to differ from.
     pub(crate) fn varies(&self, expr: &TokenStream, ctx: &Ident) -> bool {
         let level = self.level();
@@ -195,7 +206,7 @@ impl Scope {
                         .bindings
                         .iter()
                         .rfind(|binding| binding.name == *name)
-                        .is_some_and(|binding| binding.level >= level || binding.mutable)
+                        .is_some_and(|binding| binding.level >= level && !binding.same || binding.mutable)
             })
     }
 }

@@ -14,6 +14,7 @@ use super::calls::{Call, Replied, Target};
 
 /// What one wait says of its topic.
 struct Wait<'c> {
+    call: &'c Call,
     method: &'c Ident,
     ty: &'c Type,
     reply: Option<&'c Replied>,
@@ -25,8 +26,9 @@ pub(super) fn check(calls: &[Call], diagnostics: &mut Diagnostics) {
     for call in calls {
         let Target::Message { name: Some(name), ty: Some(ty), reply } = &call.target else { continue };
         let topic = name.value();
-        let wait = Wait { method: &call.method, ty, reply: reply.as_deref() };
+        let wait = Wait { call, method: &call.method, ty, reply: reply.as_deref() };
         match first.get(&topic) {
+            Some(earlier) if earlier.call.excludes(call) => {}
             Some(earlier) => compare(&topic, earlier, &wait, diagnostics),
             None => drop(first.insert(topic, wait)),
         }

@@ -1,11 +1,11 @@
 //! What `#[flow]` leaves behind. No rule is applied here: a flow that broke one gets a stub.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::LitStr;
 
 use crate::arguments::{duration, optional};
-use crate::body::{self, Call, SITES, Survey, Target};
+use crate::body::{self, SITES, Survey};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
 use crate::location;
@@ -13,8 +13,8 @@ use crate::registration;
 use crate::schedule::{self, CatchUp};
 use crate::surface::Surface;
 
-use super::ceiling;
 use super::model::{Flow, Kind};
+use super::{ceiling, named};
 
 /// The expansion of a flow or part that broke no rule.
 pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
@@ -25,7 +25,8 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
         Kind::Flow | Kind::Agent => implement_flow(&flow),
         Kind::Part => implement_part(&flow),
     };
-    let (sites, body, ceiling) = (sites(&flow), body(&flow), ceiling::constant(&flow));
+    let (sites, named) = (sites(&flow), named::body(&flow));
+    let (body, ceiling) = (body(&flow), ceiling::constant(&flow));
     let element = (flow.kind != Kind::Part).then(|| element(&flow));
     let cfgs = flow.item.cfgs();
     quote_spanned! {Span::mixed_site()=>
@@ -34,6 +35,7 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
         #[allow(missing_docs, unreachable_pub)]
         const _: () = {
             #sites
+            #named
             #constructor
             #implementation
             #body
@@ -252,10 +254,7 @@ fn scheduled(flow: &Flow) -> Option<TokenStream> {
 /// The fields that flows and parts share: gates, messages, graph, parts and fingerprint.
 fn shape(flow: &Flow) -> TokenStream {
     let runtime = &flow.runtime;
-    let calls = flow.calls();
-    let gates = calls.iter().filter_map(|call| gate(call, flow));
-    let messages = calls.iter().filter_map(|call| message(call, flow));
-    let parts = parts(flow);
+    let (gates, messages, parts) = (named::gates(flow), named::messages(flow), named::parts(flow));
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
     let fingerprint = fingerprint::with(fingerprint, &flow.settings);
@@ -266,46 +265,6 @@ fn shape(flow: &Flow) -> TokenStream {
         parts: &[#(#parts),*],
         fingerprint: #fingerprint,
     }
-}
-
-fn gate(call: &Call, flow: &Flow) -> Option<TokenStream> {
-    let Target::Gate { name: Some(name), ty: Some(ty) } = &call.target else { return None };
-    let runtime = &flow.runtime;
-    let line = location::line(call.method.span());
-    Some(quote_spanned! {Span::mixed_site()=>
-        #runtime::GateDescriptor { name: #name, schema: #runtime::schema_of::<#ty>, line: #line }
-    })
-}
-
-fn message(call: &Call, flow: &Flow) -> Option<TokenStream> {
-    let Target::Message { name: Some(name), ty: Some(ty), reply } = &call.target else { return None };
-    let runtime = &flow.runtime;
-    let line = location::line(call.method.span());
-    let reply = reply.as_ref().and_then(|reply| reply.ty.as_ref());
-    let reply = optional(reply.map(|ty| quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>)));
-    Some(quote_spanned! {Span::mixed_site()=>
-        #runtime::MessageDescriptor { name: #name, schema: #runtime::schema_of::<#ty>, reply: #reply, line: #line }
-    })
-}
-
-/// The descriptors of the parts, each once.
-fn parts(flow: &Flow) -> Vec<TokenStream> {
-    let runtime = &flow.runtime;
-    let mut seen = Vec::new();
-    let mut parts = Vec::new();
-    for call in flow.calls() {
-        let Target::Part { path: Some(path), .. } = &call.target else { continue };
-        if call.calls_variable {
-            continue; // what it is cannot be known here
-        }
-        let written = path.to_token_stream().to_string();
-        if seen.contains(&written) {
-            continue;
-        }
-        seen.push(written);
-        parts.push(ceiling::part(path, call, runtime));
-    }
-    parts
 }
 
 /// The call sites to which the rewritten body refers.
@@ -343,7 +302,16 @@ fn with_handle(survey: &Survey, flow: &Flow) -> TokenStream {
         let handle = Ident::new(body::NEAR, Span::mixed_site());
         quote_spanned!(Span::mixed_site()=> let #handle = ::core::clone::Clone::clone(&#ctx);)
     });
-    quote_spanned!(Span::mixed_site()=> { #(#attrs)* #handle #(#stmts)* })
+    let runtime = &flow.runtime;
+    let opening = quote_spanned! {Span::mixed_site()=>
+        #[allow(unused_imports)]
+        use #runtime::Seen as _;
+        #handle
+    };
+    // Between the user's braces, where the compiler looks for a value.
+    let mut block = Group::new(Delimiter::Brace, quote!(#(#attrs)* #opening #(#stmts)*));
+    block.set_span(flow.item.body.span());
+    TokenTree::Group(block).into()
 }
 
 fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {

@@ -18,6 +18,7 @@ pub(crate) mod ceiling;
 pub(crate) mod check;
 pub(crate) mod expand;
 pub(crate) mod model;
+mod named;
 pub(crate) mod parse;
 
 use proc_macro2::TokenStream;

@@ -2,6 +2,7 @@
 //! well: `check.rs` reports them.
 
 use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Block, FnArg, Ident, LitInt, LitStr, Pat, PatType, Stmt, token};
 
@@ -13,8 +14,8 @@ use crate::names;
 use crate::runtime_path::RuntimePath;
 use crate::upcasts::Upcasts;
 
-use super::ceiling;
 use super::parse::{FlowArgs, Parsed};
+use super::{ceiling, named};
 
 /// A flow, or a part of one.
 pub(crate) struct Flow {
@@ -127,7 +128,11 @@ impl Flow {
         };
         let survey = ctx.as_ref().zip(block).map(|(ctx, stmts)| {
             let brace_token = token::Brace { span: item.body.delim_span() };
-            let held = |call: &Call| effects.as_ref().and_then(|_| ceiling::held(call, &runtime));
+            let held = |call: &Call, site: usize| {
+                let held = effects.as_ref().and_then(|_| ceiling::held(call, &runtime));
+                let items = held.into_iter().chain(named::beside(call, site, &runtime));
+                items.reduce(|held, named| quote!(#held #named))
+            };
             Survey::new(Block { brace_token, stmts }, &ctx.ident, &runtime, &held)
         });
         Self {

@@ -6,7 +6,7 @@ use crate::runtime_path::RuntimePath;
 fn graph(body: &str) -> String {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
     render(
-        &Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_| None)
+        &Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_, _| None)
             .graph,
     )
 }
@@ -44,6 +44,7 @@ fn render(nodes: &[Node]) -> String {
                 format!("{mark}loop [{name}{label}] {{ {} }}", render(body))
             }
             Node::Block { name, body, .. } => format!("block [{name}] {{ {} }}", render(body)),
+            Node::Conditional { body, .. } => format!("cfg {{ {} }}", render(body)),
             Node::Break { name, .. } => jump("break", name.as_ref()),
             Node::Continue { name, .. } => jump("continue", name.as_ref()),
             Node::Propagate { .. } => "?".to_owned(),
@@ -83,6 +84,22 @@ fn a_step_that_is_chosen_at_run_time() {
         graph("ctx.execute(\"a\", step, 1).await; ctx.execute(id, \"probe\", 1).await;"),
         "* as a, probe as execute"
     );
+}
+
+#[test]
+fn what_a_condition_may_leave_out_is_marked() {
+    for (body, expected) in [
+        ("#[cfg(unix)] ctx.run(a()).await?; ctx.run(b()).await?;", "cfg { a }, b"),
+        ("#[cfg(unix)] let x = ctx.run(a()).await?; ctx.run(b()).await?;", "cfg { a }, b"),
+        ("#[cfg(unix)] let x = ctx.run(a()); x.await?;", "cfg { a }"),
+        ("#[cfg(unix)] return ctx.run(a()).await; ctx.run(b()).await?;", "cfg { a, return }, b"),
+        (
+            "match way { #[cfg(unix)] 1 => ctx.run(a()).await, _ => ctx.run(b()).await }",
+            "branch [way] { 1 => cfg { a }; _ => b }",
+        ),
+    ] {
+        assert_eq!(graph(body), expected, "{body}");
+    }
 }
 
 #[test]

@@ -294,17 +294,19 @@ const _: () = {
         clippy::unused_async
     )]
     async fn __loom_body(ctx: Ctx, number: String) -> Result<Answer, ShopError> {
+        #[allow(unused_imports)]
+        use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
-        (match ctx.__at(&__LOOM_SITES[0], &[]).run(find_order(number)) {
-            __loom_f => {
+        ctx.__at(&__LOOM_SITES[0], &[])
+            .run(find_order(number))
+            .__seen(|__loom_f| {
                 {
                     use ::loom::__v1::Anything as _;
                     ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
-            }
-        })
+            })
             .await
     }
     #[cfg(not(target_family = "wasm"))]

@@ -48,6 +48,8 @@ const _: () = {
             file: ::core::file!(),
         },
     ];
+    #[allow(dead_code)]
+    struct __LoomBody;
     impl checkout {
         fn __loom_call(order: Order) -> ::loom::__v1::FlowCall<checkout> {
             ::loom::__v1::FlowCall::<checkout>::new(order)
@@ -73,7 +75,10 @@ const _: () = {
         gates: &[
             ::loom::__v1::GateDescriptor {
                 name: "manager",
-                schema: ::loom::__v1::schema_of::<Approval>,
+                schema: <__LoomBody as ::loom::__v1::NamedAt<
+                    1,
+                    ::loom::__v1::SchemaFn,
+                >>::IT,
                 line: ::core::line!(),
             },
         ],
@@ -180,7 +185,7 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
-        parts: &[::loom::__v1::part_of(pay).descriptor()],
+        parts: &[<__LoomBody as ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn>>::IT],
         fingerprint: 18434179976036922087u64,
     };
     impl ::loom::__v1::Flow for checkout {
@@ -204,48 +209,58 @@ const _: () = {
         clippy::unused_async
     )]
     async fn __loom_body(ctx: Ctx, order: Order) -> Result<Receipt, ShopError> {
+        #[allow(unused_imports)]
+        use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
-        let hold = (match ctx
+        let hold = ctx
             .__at(&__LOOM_SITES[0], &[])
             .run(reserve(order.sku.clone(), order.qty))
-        {
-            __loom_f => {
+            .__seen(|__loom_f| {
                 {
                     use ::loom::__v1::Anything as _;
                     ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
-            }
-        })
+            })
             .await?;
         if order.qty > 100 {
-            let answer = (match ctx
-                .__at(&__LOOM_SITES[1], &[])
+            let answer = ctx
+                .__at(
+                    {
+                        #[allow(non_local_definitions)]
+                        impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
+                        for __LoomBody {
+                            const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                                Approval,
+                            >;
+                        }
+                        &__LOOM_SITES[1]
+                    },
+                    &[],
+                )
                 .suspend::<Approval>("manager")
                 .timeout(days(3))
-            {
-                __loom_f => {
+                .__seen(|__loom_f| {
                     {
                         use ::loom::__v1::Anything as _;
                         ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                     }
                     __loom_near.__near(::core::line!());
                     __loom_f
-                }
-            })
+                })
                 .await?;
             if !answer.approved {
-                (match ctx.__at(&__LOOM_SITES[2], &[]).run(release(hold)) {
-                    __loom_f => {
+                ctx.__at(&__LOOM_SITES[2], &[])
+                    .run(release(hold))
+                    .__seen(|__loom_f| {
                         {
                             use ::loom::__v1::Anything as _;
                             ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
-                    }
-                })
+                    })
                     .await?;
                 return Err(ShopError::Declined);
             }
@@ -255,16 +270,16 @@ const _: () = {
             for line in &order.lines {
                 let __loom_i0: ::core::primitive::u64 = __loom_n0;
                 __loom_n0 += 1;
-                (match ctx.__at(&__LOOM_SITES[3], &[__loom_i0]).run(ship(line.clone())) {
-                    __loom_f => {
+                ctx.__at(&__LOOM_SITES[3], &[__loom_i0])
+                    .run(ship(line.clone()))
+                    .__seen(|__loom_f| {
                         {
                             use ::loom::__v1::Anything as _;
                             ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
-                    }
-                })
+                    })
                     .await?;
             }
         }
@@ -274,27 +289,36 @@ const _: () = {
             .map(|line| {
                 ctx.__at(&__LOOM_SITES[4], &[0]).run(notify(line.clone())).key(&line.id)
             });
-        (match join_all(notices) {
-            __loom_f => {
+        join_all(notices)
+            .__seen(|__loom_f| {
                 {
                     use ::loom::__v1::Anything as _;
                     ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
-            }
-        })
+            })
             .await;
-        (match ctx.__at(&__LOOM_SITES[5], &[]).part("pay", pay(order)) {
-            __loom_f => {
+        ctx.__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn> for __LoomBody {
+                        const IT: ::loom::__v1::PartFn = ::loom::__v1::part_of(pay)
+                            .descriptor();
+                    }
+                    &__LOOM_SITES[5]
+                },
+                &[],
+            )
+            .part("pay", pay(order))
+            .__seen(|__loom_f| {
                 {
                     use ::loom::__v1::Anything as _;
                     ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
-            }
-        })
+            })
             .await
     }
     #[cfg(not(target_family = "wasm"))]

@@ -24,6 +24,8 @@ const _: () = {
             file: ::core::file!(),
         },
     ];
+    #[allow(dead_code)]
+    struct __LoomBody;
     impl account {
         fn __loom_call() -> ::loom::__v1::FlowCall<account> {
             ::loom::__v1::FlowCall::<account>::new(())
@@ -50,13 +52,25 @@ const _: () = {
         messages: &[
             ::loom::__v1::MessageDescriptor {
                 name: "deposit",
-                schema: ::loom::__v1::schema_of::<u32>,
-                reply: ::core::option::Option::Some(::loom::__v1::schema_of::<Balance>),
+                schema: <__LoomBody as ::loom::__v1::NamedAt<
+                    0,
+                    ::loom::__v1::SchemaFn,
+                >>::IT,
+                reply: ::core::option::Option::Some(
+                    <__LoomBody as ::loom::__v1::NamedAt<
+                        0,
+                        (::loom::__v1::SchemaFn,),
+                    >>::IT
+                        .0,
+                ),
                 line: ::core::line!(),
             },
             ::loom::__v1::MessageDescriptor {
                 name: "close",
-                schema: ::loom::__v1::schema_of::<bank::Word>,
+                schema: <__LoomBody as ::loom::__v1::NamedAt<
+                    1,
+                    ::loom::__v1::SchemaFn,
+                >>::IT,
                 reply: ::core::option::Option::None,
                 line: ::core::line!(),
             },
@@ -97,38 +111,67 @@ const _: () = {
         clippy::unused_async
     )]
     async fn __loom_body(ctx: Ctx) -> loom::Result<u32> {
+        #[allow(unused_imports)]
+        use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
-        let deposit = (match ctx
-            .__at(&__LOOM_SITES[0], &[])
+        let deposit = ctx
+            .__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, ::loom::__v1::SchemaFn>
+                    for __LoomBody {
+                        const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                            u32,
+                        >;
+                    }
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, (::loom::__v1::SchemaFn,)>
+                    for __LoomBody {
+                        const IT: (::loom::__v1::SchemaFn,) = (
+                            ::loom::__v1::schema_of::<Balance>,
+                        );
+                    }
+                    &__LOOM_SITES[0]
+                },
+                &[],
+            )
             .receive::<u32>("deposit")
             .update::<Balance>()
-        {
-            __loom_f => {
+            .__seen(|__loom_f| {
                 {
                     use ::loom::__v1::Anything as _;
                     ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
-            }
-        })
+            })
             .await;
         deposit.accept(&Balance::of(1));
         Ok(
-            (match ctx
-                .__at(&__LOOM_SITES[1], &[])
+            ctx
+                .__at(
+                    {
+                        #[allow(non_local_definitions)]
+                        impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
+                        for __LoomBody {
+                            const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                                bank::Word,
+                            >;
+                        }
+                        &__LOOM_SITES[1]
+                    },
+                    &[],
+                )
                 .receive::<bank::Word>("close")
                 .timeout(days(1))
-            {
-                __loom_f => {
+                .__seen(|__loom_f| {
                     {
                         use ::loom::__v1::Anything as _;
                         ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                     }
                     __loom_near.__near(::core::line!());
                     __loom_f
-                }
-            })
+                })
                 .await
                 .last,
         )

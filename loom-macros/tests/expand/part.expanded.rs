@@ -124,49 +124,49 @@ const _: () = {
         clippy::unused_async
     )]
     async fn __loom_body(ctx: Ctx, order: Order) -> Result<Receipt, ShopError> {
+        #[allow(unused_imports)]
+        use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
         {
             let mut __loom_n0: ::core::primitive::u64 = 0;
-            while (match ctx
+            while ctx
                 .__at(&__LOOM_SITES[0], &[__loom_n0])
                 .run(is_unpaid(order.id))
-            {
-                __loom_f => {
+                .__seen(|__loom_f| {
                     {
                         use ::loom::__v1::Anything as _;
                         ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                     }
                     __loom_near.__near(::core::line!());
                     __loom_f
-                }
-            })
+                })
                 .await?
             {
                 let __loom_i0: ::core::primitive::u64 = __loom_n0;
                 __loom_n0 += 1;
-                (match ctx.__at(&__LOOM_SITES[1], &[__loom_i0]).sleep(days(1)) {
-                    __loom_f => {
+                ctx.__at(&__LOOM_SITES[1], &[__loom_i0])
+                    .sleep(days(1))
+                    .__seen(|__loom_f| {
                         {
                             use ::loom::__v1::Anything as _;
                             ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                         }
                         __loom_near.__near(::core::line!());
                         __loom_f
-                    }
-                })
+                    })
                     .await;
             }
         }
-        (match ctx.__at(&__LOOM_SITES[2], &[]).run(charge(order)) {
-            __loom_f => {
+        ctx.__at(&__LOOM_SITES[2], &[])
+            .run(charge(order))
+            .__seen(|__loom_f| {
                 {
                     use ::loom::__v1::Anything as _;
                     ::loom::__v1::Awaited(&__loom_f).kind().by_flow();
                 }
                 __loom_near.__near(::core::line!());
                 __loom_f
-            }
-        })
+            })
             .await
     }
 };

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut as _;
-use syn::{Expr, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
+use syn::{Expr, ExprAsync, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
 
 use crate::body::calls::{self, Call, Syscall};
 use crate::body::graph::{Arm, Together};
@@ -57,7 +57,9 @@ impl Walker<'_> {
         });
         let said = together(links.iter().copied());
         let limited = self.chain_arguments(call, syscall == Some(Syscall::Decide), &said);
-        if let Some(read) = read {
+        if let Some(mut read) = read {
+            read.among_items = !self.imports.is_empty();
+            read.cfgs.clone_from(&self.cfgs);
             match (read.node(), limited) {
                 (Some(timer), Some(Limited { future, limit })) => {
                     let timer = Arm { label: limit, body: vec![timer], leaves: false };
@@ -66,9 +68,9 @@ impl Walker<'_> {
                 (Some(node), None) => self.graph.push(node),
                 (None, _) => {}
             }
-            let receiver = receiver_of(call);
+            let (receiver, site) = (receiver_of(call), self.calls.len());
             let indices = self.scope.indices(read.varies_by_id());
-            *receiver = rewrite::at(receiver, self.calls.len(), &indices, (self.held)(&read));
+            *receiver = rewrite::at(receiver, site, &indices, (self.held)(&read, site));
             self.calls.push(read);
         }
     }
@@ -174,21 +176,22 @@ impl Walker<'_> {
         }
     }
 
-    /// The two ways in which a `let` may hold `ctx` alone. `let ctx = ctx.clone();` is the same
+    /// The two ways in which a `let` may hold `ctx` alone. `let ctx = ctx.clone();` and `let ctx = &ctx;` are the same
     /// context under its name, for an `async move` block to take along; `let _ = ctx;` moves nothing.
     pub(super) fn is_harmless(&self, local: &Local) -> bool {
         let Some(init) = local.init.as_ref().filter(|init| init.diverge.is_none()) else { return false };
         match (&local.pat, &*init.expr) {
-            (Pat::Ident(pat), Expr::MethodCall(call)) => {
-                pat.ident == *self.ctx && call.method == "clone" && calls::is_ctx(&call.receiver, self.ctx)
-            }
+            (Pat::Ident(pat), expr) => pat.ident == *self.ctx && calls::is_handle(expr, self.ctx),
             (Pat::Wild(_), expr) => calls::is_ctx(expr, self.ctx),
             _ => false,
         }
     }
 
     pub(super) fn awaited(&mut self, awaited: &mut ExprAwait) {
-        self.visit_expr_mut(&mut awaited.base);
+        match calls::bare_mut(&mut awaited.base) {
+            Expr::Async(block) => self.async_block(block, false),
+            base => self.visit_expr_mut(base),
+        }
         self.futures.awaits += 1;
         let handle = match self.scope.line_notes() {
             LineNotes::OwnHandle => {
@@ -199,6 +202,20 @@ impl Walker<'_> {
             LineNotes::Nobody => return,
         };
         *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span, self.runtime);
+    }
+
+    /// An `async` block; whether it runs `later` than where it is made.
+    pub(super) fn async_block(&mut self, block: &mut ExprAsync, later: bool) {
+        let notes_lines = self.can_note_lines(&block.block);
+        let awaits = self.futures.awaits;
+        self.scope.enter_block(notes_lines, later);
+        self.graph.open();
+        self.visit_block_mut(&mut block.block);
+        // Leaving the block leaves nothing around it.
+        let body = self.graph.close();
+        self.graph.extend(body);
+        self.scope.leave();
+        self.futures.awaits = awaits;
     }
 
     /// Whether the user's `ctx` can note lines within a block of its own: it is there already, and

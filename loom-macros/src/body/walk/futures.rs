@@ -124,10 +124,15 @@ impl Walker<'_> {
         let inert = self.futures.awaits == awaits && !left && !has_happened(&nodes);
         match made {
             Made::Each(arms) if inert && arms.iter().all(|arm| !has_happened(&arm.body)) => {
+                let arms =
+                    arms.into_iter().map(|arm| Arm { body: self.conditional(arm.body), ..arm }).collect();
                 self.keep(name, Made::Each(arms));
             }
             Made::Each(arms) => arms.into_iter().for_each(|arm| self.graph.extend(arm.body)),
-            Made::Nodes(_) if inert => self.keep(name, Made::Nodes(nodes)),
+            Made::Nodes(_) if inert => {
+                let nodes = self.conditional(nodes);
+                self.keep(name, Made::Nodes(nodes));
+            }
             Made::Nodes(_) => {
                 self.graph.extend(nodes);
                 if left {

@@ -2,6 +2,7 @@
 //! and rewrites. It reports nothing: `rules` judges what was found.
 
 mod calls;
+mod cfgs;
 mod exits;
 mod futures;
 mod inert;
@@ -10,11 +11,12 @@ mod macros;
 mod regions;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf, ExprLet,
-    ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
+    Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf,
+    ExprLet, ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
 };
 
 use crate::item::mentions;
@@ -23,7 +25,7 @@ use crate::runtime_path::RuntimePath;
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
 use super::imports::Imports;
-use super::macros::is_unbiased_select;
+use super::macros::{is_for_debugging, is_unbiased_select, lacks_bias};
 use super::scope::Scope;
 use super::{Finding, Survey, label};
 use exits::Jump;
@@ -35,7 +37,7 @@ pub(crate) fn walk(
     mut block: Block,
     ctx: &Ident,
     runtime: &RuntimePath,
-    held: &dyn Fn(&Call) -> Option<TokenStream>,
+    held: &dyn Fn(&Call, usize) -> Option<TokenStream>,
 ) -> Survey {
     let mut walker = Walker {
         ctx,
@@ -53,6 +55,7 @@ pub(crate) fn walk(
         jumps: Vec::new(),
         recorded: 0,
         notes_lines: false,
+        cfgs: Vec::new(),
     };
     walker.visit_block_mut(&mut block);
     walker.place_all_futures();
@@ -71,7 +74,7 @@ struct Walker<'c> {
     ctx: &'c Ident,
     runtime: &'c RuntimePath,
     /// What goes into the body with a call.
-    held: &'c dyn Fn(&Call) -> Option<TokenStream>,
+    held: &'c dyn Fn(&Call, usize) -> Option<TokenStream>,
     scope: Scope,
     imports: Imports,
     graph: Builder,
@@ -89,6 +92,8 @@ struct Walker<'c> {
     /// nothing is banned in them.
     recorded: usize,
     notes_lines: bool,
+    /// The conditions of compilation around the place.
+    cfgs: Vec<Attribute>,
 }
 
 impl VisitMut for Walker<'_> {
@@ -141,16 +146,7 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_expr_async_mut(&mut self, block: &mut ExprAsync) {
-        let notes_lines = self.can_note_lines(&block.block);
-        let awaits = self.futures.awaits;
-        self.scope.enter_block(notes_lines);
-        self.graph.open();
-        self.visit_block_mut(&mut block.block);
-        // Leaving the block leaves nothing around it.
-        let body = self.graph.close();
-        self.graph.extend(body);
-        self.scope.leave();
-        self.futures.awaits = awaits;
+        self.async_block(block, true);
     }
 
     fn visit_expr_if_mut(&mut self, branch: &mut ExprIf) {
@@ -178,7 +174,7 @@ impl VisitMut for Walker<'_> {
             let mark = self.scope.mark();
             self.graph.open();
             self.visit_pat_mut(&mut arm.pat);
-            self.visit_expr_mut(&mut arm.body);
+            self.under(&arm.attrs, |walker| walker.visit_expr_mut(&mut arm.body));
             arms.push(self.graph.close_arm(label));
             self.scope.back_to(&mark);
         }
@@ -225,7 +221,7 @@ impl VisitMut for Walker<'_> {
         };
         let unawaited = dropped.and_then(|call| read::unawaited(call, self.ctx)).cloned();
         self.findings.extend(unawaited.map(Finding::NeverAwaited));
-        visit_mut::visit_stmt_mut(self, stmt);
+        self.under(&cfgs::attributes(stmt), |walker| visit_mut::visit_stmt_mut(walker, stmt));
         match stmt {
             Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => self.dropped(&mut init.expr),
             Stmt::Expr(call, Some(_)) if self.is_inert(call) => self.dropped(call),
@@ -268,6 +264,9 @@ impl VisitMut for Walker<'_> {
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
+        if read::is_literal(local) {
+            self.scope.is_the_same();
+        }
         if is_clone {
             self.scope.stands_for_ctx(&local.pat);
         }
@@ -298,16 +297,22 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_macro_mut(&mut self, mac: &mut Macro) {
-        if is_unbiased_select(&mac.path, &mac.tokens) {
+        let imported = self.imports.whole(&mac.path);
+        if is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens) {
             self.findings.push(Finding::UnbiasedSelect { mac: mac.path.clone() });
         }
         self.futures_in(&mac.tokens, &mac.path);
-        match self.read_macro(mac) {
+        let left_out = is_for_debugging(&mac.path) && mentions(&mac.tokens, self.ctx);
+        match if left_out { None } else { self.read_macro(mac) } {
             Some(tokens) => mac.tokens = tokens,
             None if mentions(&mac.tokens, self.ctx) => {
                 self.findings.push(Finding::CtxInMacro { mac: mac.path.clone() });
             }
             None => {}
+        }
+        if lacks_bias(&mac.path, &mac.tokens) {
+            let (at, arms) = (mac.path.span(), &mac.tokens);
+            mac.tokens = quote_spanned!(at=> biased; #arms);
         }
         if exits::panics(&mac.path) {
             self.graph.leave();

@@ -1,0 +1,120 @@
+//! What the calls of a body name for the descriptor: the types of gates and messages, and the parts. Said in the body, beside
+//! the call, since only there do names mean what they mean in it: below a `use`, or beside a type of the body's own. Not what
+//! the calls do.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+
+use crate::arguments::optional;
+use crate::body::{Call, Target};
+use crate::location;
+use crate::runtime_path::RuntimePath;
+
+use super::ceiling;
+use super::model::Flow;
+
+/// The type that stands for one body.
+const BODY: &str = "__LoomBody";
+
+/// The item that says it, for the block of one call.
+pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<TokenStream> {
+    let (body, site) = (Ident::new(BODY, Span::mixed_site()), Literal::usize_unsuffixed(site));
+    let said = |kind: TokenStream, it: TokenStream| {
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(non_local_definitions)]
+            impl #runtime::NamedAt<#site, #kind> for #body { const IT: #kind = #it; }
+        }
+    };
+    let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
+    match &call.target {
+        Target::Gate { name: Some(_), ty: Some(ty) } => {
+            Some(said(schema, quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>)))
+        }
+        Target::Message { name: Some(_), ty: Some(ty), reply } => {
+            let message =
+                said(schema.clone(), quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>));
+            let reply = reply.as_ref().and_then(|reply| reply.ty.as_ref()).map(|ty| {
+                let reply = quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>);
+                said(quote!((#schema,)), quote!((#reply,)))
+            });
+            Some(quote!(#message #reply))
+        }
+        Target::Part { path: Some(path), .. } if !call.calls_variable => {
+            let part = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
+            Some(said(part, ceiling::part(path, call, runtime)))
+        }
+        _ => None,
+    }
+}
+
+/// The type that stands for the body, if anything is said there.
+pub(crate) fn body(flow: &Flow) -> Option<TokenStream> {
+    let is_said =
+        flow.calls().iter().enumerate().any(|(site, call)| beside(call, site, &flow.runtime).is_some());
+    let body = Ident::new(BODY, Span::mixed_site());
+    is_said.then(|| quote_spanned!(Span::mixed_site()=> #[allow(dead_code)] struct #body;))
+}
+
+/// The descriptors of gates.
+pub(crate) fn gates(flow: &Flow) -> Vec<TokenStream> {
+    let runtime = &flow.runtime;
+    let gate = |(site, call): (usize, &Call)| {
+        let Target::Gate { name: Some(name), ty: Some(_) } = &call.target else { return None };
+        let line = location::line(call.method.span());
+        let schema = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn), runtime);
+        let cfgs = &call.cfgs;
+        Some(quote_spanned! {Span::mixed_site()=>
+            #(#cfgs)* #runtime::GateDescriptor { name: #name, schema: #schema, line: #line }
+        })
+    };
+    flow.calls().iter().enumerate().filter_map(gate).collect()
+}
+
+/// The descriptors of messages.
+pub(crate) fn messages(flow: &Flow) -> Vec<TokenStream> {
+    let runtime = &flow.runtime;
+    let message = |(site, call): (usize, &Call)| {
+        let Target::Message { name: Some(name), ty: Some(_), reply } = &call.target else { return None };
+        let line = location::line(call.method.span());
+        let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
+        let reply = optional(reply.as_ref().filter(|reply| reply.ty.is_some()).map(|_| {
+            let reply = said(site, &quote!((#schema,)), runtime);
+            quote_spanned!(Span::mixed_site()=> #reply.0)
+        }));
+        let schema = said(site, &schema, runtime);
+        let cfgs = &call.cfgs;
+        Some(quote_spanned! {Span::mixed_site()=>
+            #(#cfgs)* #runtime::MessageDescriptor { name: #name, schema: #schema, reply: #reply, line: #line }
+        })
+    };
+    flow.calls().iter().enumerate().filter_map(message).collect()
+}
+
+/// The descriptors of the parts, each once, as far as its name tells.
+pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
+    let runtime = &flow.runtime;
+    let mut seen = Vec::new();
+    let mut parts = Vec::new();
+    for (site, call) in flow.calls().iter().enumerate() {
+        let Target::Part { path: Some(path), .. } = &call.target else { continue };
+        if call.calls_variable {
+            continue; // what it is cannot be known here
+        }
+        let written = path.to_token_stream().to_string();
+        if call.among_items || !seen.contains(&written) {
+            let (cfgs, kind) = (&call.cfgs, quote_spanned!(Span::mixed_site()=> #runtime::PartFn));
+            if cfgs.is_empty() {
+                seen.push(written);
+            }
+            let part = said(site, &kind, runtime);
+            parts.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #part));
+        }
+    }
+    parts
+}
+
+/// What was said beside a call.
+fn said(site: usize, kind: &TokenStream, runtime: &RuntimePath) -> TokenStream {
+    let (body, site) = (Ident::new(BODY, Span::mixed_site()), Literal::usize_unsuffixed(site));
+    quote_spanned!(Span::mixed_site()=> <#body as #runtime::NamedAt<#site, #kind>>::IT)
+}
