@@ -1,5 +1,4 @@
 //! A call that nobody awaits does nothing.
-#![deny(unused_must_use)]
 
 use loom::prelude::*;
 
