@@ -259,12 +259,15 @@ impl World {
         }
     }
 
-    /// Every message was taken or told of, in order; no child was forgotten, or goes on that should not.
+    /// Every message was taken or told of, in order, and no answer twice; no child was forgotten, or goes on that should not.
     fn assert_all_was_told(&self) {
         let mut mail: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
         let mut policies = BTreeMap::new();
+        let mut answers = 0;
         for envelope in self.log.iter().filter(|e| e.sequence >= self.from) {
             match &envelope.event {
+                Event::GateAnswered(_) => answers += 1,
+                Event::MessageDeadLettered(e) if e.message.topic.starts_with("gate:") => answers += 1,
                 Event::MessageReceived(MessageReceived { message, .. })
                 | Event::MessageDeadLettered(DeadLetter { message, .. }) => {
                     mail.entry(&message.topic).or_default().push(message.body.decode().unwrap());
@@ -273,6 +276,7 @@ impl World {
                 _ => {}
             }
         }
+        assert!(answers <= self.answered.len(), "{answers} of {:?}", self.answered);
         assert!(mail.values().all(|items| items.is_sorted_by(|a, b| a < b)), "{mail:?}");
         assert_eq!(mail.values().flatten().count() as u64, self.messages, "{mail:?}");
         for (child, on_close) in policies {
