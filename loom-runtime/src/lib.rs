@@ -82,8 +82,8 @@ pub use replay_check::{
     replay_check_all,
 };
 pub use retention::{
-    Held, HeldBy, Keep, KeepFlow, Pin, Reason, Retention, RetentionError, RetentionPolicy, RetentionReport,
-    Tally,
+    Held, HeldBy, Keep, KeepFlow, Pinned, Reason, Retention, RetentionError, RetentionPolicy,
+    RetentionReport, Tally,
 };
 pub use schedule::{CatchUp, Overlap, ScheduleDescriptor};
 pub use service::Service;

@@ -5,7 +5,7 @@ mod pass;
 mod policy;
 mod report;
 
-pub use policy::{Keep, KeepFlow, Pin, RetentionPolicy};
+pub use policy::{Keep, KeepFlow, Pinned, RetentionPolicy};
 pub use report::{Held, HeldBy, Reason, RetentionReport, Tally};
 
 use std::sync::Arc;

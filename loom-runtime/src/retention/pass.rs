@@ -8,7 +8,7 @@ use std::{
 
 use kernel::{Envelope, Event, ExecutionId, FrameKind, Parent, Snapshot};
 
-use super::{Held, HeldBy, Keep, Pin, Reason, Retention, RetentionError, RetentionReport, Tally};
+use super::{Held, HeldBy, Keep, Pinned, Reason, Retention, RetentionError, RetentionReport, Tally};
 use crate::{
     FrozenLog,
     ports::{ExecutionRow, ListFilter, Removal, Store, StoreError},
@@ -91,7 +91,7 @@ impl Pass {
 
     /// What holds it back, if anything does.
     async fn holds(&mut self, row: &ExecutionRow) -> Result<Option<HeldBy>, StoreError> {
-        if self.pinned(&Pin::Execution(row.id.clone())) {
+        if self.pinned(&Pinned::Execution(row.id.clone())) {
             return Ok(Some(HeldBy::Execution(row.id.clone())));
         }
         if row.status.is_terminal()
@@ -101,7 +101,7 @@ impl Pass {
         }
         let mut member = row.clone();
         for generation in 0..DEPTH {
-            if self.pinned(&Pin::Tree(member.id.clone())) {
+            if self.pinned(&Pinned::Tree(member.id.clone())) {
                 return Ok(Some(HeldBy::Tree(member.id)));
             }
             let parent = match self.parent(&member).await {
@@ -122,7 +122,7 @@ impl Pass {
                     Err(error) => return Err(error),
                 }
             }
-            let trees = self.retention.policy.pins.iter().any(|pin| matches!(pin, Pin::Tree(_)));
+            let trees = self.retention.policy.pins.iter().any(|pin| matches!(pin, Pinned::Tree(_)));
             if !trees {
                 break;
             }
@@ -131,7 +131,7 @@ impl Pass {
         Ok(None)
     }
 
-    fn pinned(&self, pin: &Pin) -> bool {
+    fn pinned(&self, pin: &Pinned) -> bool {
         self.retention.policy.pins.contains(pin)
     }
 

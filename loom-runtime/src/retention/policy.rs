@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 ///
 /// ```
 /// use std::time::Duration;
-/// use loom_runtime::{Keep, Pin, RetentionPolicy, Status};
+/// use loom_runtime::{Keep, Pinned, RetentionPolicy, Status};
 ///
 /// let policy: RetentionPolicy = serde_json::from_str(r#"{
 ///     "completed": "30d",
@@ -50,7 +50,7 @@ pub struct RetentionPolicy {
     pub early_messages: Keep,
     /// What stays, whatever else is said.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pins: Vec<Pin>,
+    pub pins: Vec<Pinned>,
 }
 
 /// What holds for the executions of one flow. What is not mentioned is as for all.
@@ -85,7 +85,7 @@ pub enum Keep {
 /// What stays.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pin {
+pub enum Pinned {
     /// This execution.
     Execution(ExecutionId),
     /// This execution and its children, and theirs.

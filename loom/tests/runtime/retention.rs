@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use loom::{
     App, ExecutionId, FolderArchive, ForkError, FrozenLog, Held, HeldBy, Keep, KeepFlow, LogSource,
-    MemoryArchive, Pin, Reason, Registry, RetentionError, RetentionPolicy, StartError, Status,
+    MemoryArchive, Pinned, Reason, Registry, RetentionError, RetentionPolicy, StartError, Status,
     kernel::{Digest, Snapshot},
     ports::{ArchiveError, ArchiveStore, ListFilter, StoreError},
     prelude::*,
@@ -270,7 +270,7 @@ on_both! {
         app.set_branch("main", &id("b"), "ann").await.unwrap();
         let tree = app.start(parent(true)).id("tree").await.unwrap();
         until(|| async { app.gates(Some(tree.id())).await.unwrap().len() == 1 }).await;
-        let pins = vec![Pin::Execution(id("a"))];
+        let pins = vec![Pinned::Execution(id("a"))];
         let policy = RetentionPolicy { pins, ..at_once() };
         let held = |by| Held { by, executions: 1 };
         let (a, main) = (held(HeldBy::Execution(id("a"))), held(HeldBy::Branch("main".into())));
@@ -285,7 +285,7 @@ on_both! {
         assert_eq!(report.held, [a.clone(), main.clone()]);
         assert_eq!(report.removed[&Reason::Completed].executions, 2);
         // Unless somebody does.
-        let pins = vec![Pin::Tree(id("tree")), Pin::Execution(id("a"))];
+        let pins = vec![Pinned::Tree(id("tree")), Pinned::Execution(id("a"))];
         let report = app.retention(RetentionPolicy { pins, ..at_once() }).rehearse().await.unwrap();
         assert_eq!(report.held, [a, Held { by: HeldBy::Tree(id("tree")), executions: 2 }, main]);
         tree.resume("more", &false, "ann").await.unwrap();
@@ -304,7 +304,7 @@ on_both! {
         app.retention(at_once()).archive(MemoryArchive::new()).rehearse().await.unwrap();
         let fork = app.fork(origin.id()).at(3).id("fork").rerun_all().await.unwrap();
         app.handle::<order>(&fork).result().await.unwrap();
-        let keep = RetentionPolicy { pins: vec![Pin::Execution(fork.clone())], ..at_once() };
+        let keep = RetentionPolicy { pins: vec![Pinned::Execution(fork.clone())], ..at_once() };
         app.retention(keep).archive(MemoryArchive::new()).run().await.unwrap();
         assert!(is_archived(app.log(origin.id(), 0, 1).await));
         let whole = log(&app, &fork).await;
