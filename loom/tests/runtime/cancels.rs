@@ -175,6 +175,7 @@ on_both! {
 
         let app = rig.app(fitting()).await;
         app.work();
+        assert_eq!(app.until(&name, &[]).await.unwrap(), Status::Cancelled);
         was_cancelled(app.handle::<paid>(&name).result().await);
         assert_eq!(rig.world.count("refund"), 1, "{:?}", told(&app, &name).await);
     }
