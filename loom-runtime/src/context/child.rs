@@ -160,6 +160,8 @@ impl<F: Flow> Spawn<F> {
     }
 
     /// This execution does not end, nor continue as new, before the child has, although nobody may hold its handle any more.
+    /// A cancel that drops the flow waits for nobody: the child is cancelled too, as its [`OnClose`] says, and one that tidies
+    /// up may end after this execution.
     pub fn wait(self) -> Self {
         self.map(|mut call| {
             call.options.waits = true;
