@@ -87,6 +87,7 @@ impl<T, P> PartCall<T, P> {
 /// Runs `F`: what `FlowDescriptor::run` points to.
 pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowReturn> {
     let background = ctx.background();
+    let cx = ctx.cx().clone();
     let body = async move {
         let (version, first) = ctx.input_version();
         let input = match flow_input::read::<F>(&input, version) {
@@ -110,5 +111,5 @@ pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowRet
         };
         ctx.limits().check_flow(F::DESCRIPTOR.name, returned)
     };
-    Box::pin(Root::new(body, background))
+    Box::pin(Root::new(cx, body, background))
 }

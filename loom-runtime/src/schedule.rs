@@ -65,6 +65,7 @@ pub enum CatchUp {
         within: Duration,
     },
     /// All that were missed within this time are made up for: at most 1,000, the latest.
+    /// One after another, beside the schedule's own run, whatever the policy on overlaps, unless that is to allow them.
     All {
         /// How late they may be.
         within: Duration,

@@ -20,7 +20,7 @@ pub struct Parent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnClose {
-    /// It is cancelled.
+    /// It is cancelled. If it was on record but not created by then, it is never created.
     #[default]
     Cancel,
     /// It goes on by itself.

@@ -9,7 +9,10 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use kernel::machine::Call;
+use kernel::{
+    Payload,
+    machine::{Call, Cx},
+};
 
 use super::child;
 
@@ -22,6 +25,19 @@ struct Work {
     kept: Vec<Call>,
     /// Branches, and whether the flow's end waits for each.
     branches: Vec<(BoxFuture<'static, ()>, bool)>,
+    /// How many handles of children that the end waits for the flow still holds.
+    held: usize,
+    /// The input of the next run, once it is asked for.
+    next_run: Option<Payload>,
+}
+
+/// The flow holds the handle of a child that its end waits for.
+pub(super) struct Held(Arc<Background>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.with(|work| work.held -= 1);
+    }
 }
 
 impl Background {
@@ -31,6 +47,18 @@ impl Background {
 
     pub(super) fn wait(&self, call: Call) {
         self.with(|work| work.branches.push((Box::pin(child::ended(call)), true)));
+    }
+
+    pub(super) fn hold(self: &Arc<Self>) -> Held {
+        self.with(|work| work.held += 1);
+        Held(self.clone())
+    }
+
+    /// Asks for the next run, which begins once nothing is left that the flow's end would wait for.
+    pub(super) fn continue_with(&self, input: Payload) {
+        self.with(|work| {
+            work.next_run.get_or_insert(input);
+        });
     }
 
     /// Goes on with a branch until it is done, or the flow has ended.
@@ -60,21 +88,22 @@ impl Background {
     }
 
     fn clear(&self) {
-        let work = self.with(std::mem::take);
+        let work = self.with(|work| (std::mem::take(&mut work.kept), std::mem::take(&mut work.branches)));
         drop(work);
     }
 }
 
-/// A flow with its background: ends when the flow has, and everything that its end waits for.
+/// A flow with its background: ends, or goes on as the next run, when the flow has, and everything that its end waits for.
 pub(crate) struct Root<F: Future> {
-    flow: Pin<Box<F>>,
+    cx: Cx,
+    flow: Option<Pin<Box<F>>>,
     returned: Option<F::Output>,
     background: Arc<Background>,
 }
 
 impl<F: Future> Root<F> {
-    pub(crate) fn new(flow: F, background: Arc<Background>) -> Self {
-        Self { flow: Box::pin(flow), returned: None, background }
+    pub(crate) fn new(cx: Cx, flow: F, background: Arc<Background>) -> Self {
+        Self { cx, flow: Some(Box::pin(flow)), returned: None, background }
     }
 }
 
@@ -84,21 +113,26 @@ impl<F: Future> Future for Root<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        if self.returned.is_none()
-            && let Poll::Ready(returned) = self.flow.as_mut().poll(context)
-        {
-            self.returned = Some(returned);
+        if let Some(Poll::Ready(returned)) = self.flow.as_mut().map(|flow| flow.as_mut().poll(context)) {
+            (self.flow, self.returned) = (None, Some(returned));
         }
-        if self.background.poll(context) {
+        let mut waits = self.background.poll(context);
+        let (asks, holds) = self.background.with(|work| (work.next_run.is_some(), work.held > 0));
+        if asks && (waits || holds) && self.flow.take().is_some() {
+            // It ends here; what it held goes on in the background, as when it returns.
+            waits = self.background.poll(context);
+        }
+        if waits {
             return Poll::Pending;
         }
-        match self.returned.take() {
-            Some(returned) => {
-                self.background.clear();
-                Poll::Ready(returned)
-            }
-            None => Poll::Pending,
+        if let Some(returned) = self.returned.take() {
+            self.background.clear();
+            return Poll::Ready(returned);
         }
+        if let Some(input) = self.background.with(|work| work.next_run.take()) {
+            self.cx.continue_as_new(input);
+        }
+        Poll::Pending
     }
 }
 

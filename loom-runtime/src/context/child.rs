@@ -16,7 +16,7 @@ use kernel::{
 };
 
 use super::{
-    background::Background,
+    background::{Background, Held},
     ctx::{Stage, decoded},
     place::{Place, placed},
 };
@@ -38,6 +38,7 @@ pub struct ChildCall<F: Flow> {
     /// The child's id, once it is asked for.
     id: Option<ExecutionId>,
     stage: Stage<Result<Payload, InvalidPayload>>,
+    held: Option<Held>,
     flow: PhantomData<fn() -> F>,
 }
 
@@ -59,7 +60,18 @@ impl<F: Flow> ChildCall<F> {
         input: &F::Input,
     ) -> Self {
         let (options, stage) = (Options::default(), Stage::Inert(Payload::encode(input)));
-        Self { cx, background, place, limits, denied, options, id: None, stage, flow: PhantomData }
+        Self {
+            cx,
+            background,
+            place,
+            limits,
+            denied,
+            options,
+            id: None,
+            stage,
+            held: None,
+            flow: PhantomData,
+        }
     }
 
     /// The child's execution id, in place of the one that is derived from this execution's and the call's.
@@ -159,7 +171,9 @@ impl<F: Flow> Spawn<F> {
         self.map(|call| call.on_close(policy))
     }
 
-    /// This execution does not end before the child has, although nobody may hold its handle any more.
+    /// This execution does not end, nor continue as new, before the child has, although nobody may hold its handle any more.
+    /// A cancel that drops the flow waits for nobody: the child is cancelled too, as its [`OnClose`] says, and one that tidies
+    /// up may end after this execution.
     pub fn wait(self) -> Self {
         self.map(|mut call| {
             call.options.waits = true;
@@ -179,6 +193,7 @@ impl<F: Flow> Future for Spawn<F> {
         };
         // Without an identity there is no child, and the execution parks.
         let Some(id) = call.id.clone() else { return Poll::Pending };
+        call.held = call.options.waits.then(|| call.background.hold());
         Poll::Ready(Child { id, call: Some(call), settled })
     }
 }

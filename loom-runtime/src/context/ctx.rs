@@ -187,7 +187,8 @@ impl Ctx {
 
     /// Ends this run, and begins the next one with this call's input: the log goes on, what came before is not
     /// replayed any more, and messages that nobody took wait for the new run. Everything that runs is stopped, as at
-    /// the flow's end. Never returns: `return ctx.continue_as_new(poll(cursor)).await`.
+    /// the flow's end; and as an end, it waits for children that were spawned with [`Spawn::wait`].
+    /// Never returns: `return ctx.continue_as_new(poll(cursor)).await`.
     pub async fn continue_as_new<F: Flow, T>(&self, call: FlowCall<F>) -> T {
         let (own, next) = (self.program.flow.name, F::DESCRIPTOR.name);
         match Payload::encode(&call.input) {
@@ -208,7 +209,7 @@ impl Ctx {
     /// As [`Ctx::continue_as_new`], with JSON as input, for a flow that is registered under several names.
     pub async fn continue_dynamic<T>(&self, input: Payload) -> T {
         match self.limits.check_record("the input of the next run", &input) {
-            Ok(()) => self.cx.continue_as_new(input),
+            Ok(()) => self.program.background.continue_with(input),
             Err(report) => self.cx.raise(report),
         }
         std::future::pending().await
@@ -344,7 +345,7 @@ impl Ctx {
         self.program.background.clone()
     }
 
-    pub(super) fn cx(&self) -> &Cx {
+    pub(crate) fn cx(&self) -> &Cx {
         &self.cx
     }
 

@@ -1,7 +1,7 @@
 //! Runs of one execution: what people see of it once it began anew, and what they may still say to it.
 //! Not messages across runs, which are in `exchange.rs`, nor the kernel's rules.
 
-use loom::{AnswerError, Limits, Status, UpdateError, kernel::Fault, ports::GateState, prelude::*};
+use loom::{AnswerError, Limits, OnClose, Status, UpdateError, kernel::Fault, ports::GateState, prelude::*};
 
 use crate::support::{Rig, Tap, World, count, id, log, on_both, registry, report, told, until};
 
@@ -47,6 +47,35 @@ async fn with_one_child(ctx: Ctx, turn: u32) -> loom::Result<u32> {
 }
 
 #[flow]
+async fn gated_child(ctx: Ctx, n: u32) -> loom::Result<u32> {
+    ctx.suspend::<bool>("go").await?;
+    ctx.run(note(format!("child {n}"))).await?;
+    Ok(n)
+}
+
+/// Begins anew at once, with children that its end would wait for: one is let go, one is held, and so is a gate.
+#[flow]
+async fn with_awaited_children(ctx: Ctx, n: u32) -> loom::Result<u32> {
+    drop(ctx.spawn(gated_child(n)).id("left").wait().await);
+    let held = ctx.spawn(gated_child(n + 10)).id("held").wait().await;
+    let gate = ctx.suspend::<bool>("gate");
+    let next = async {
+        if n < 1 { ctx.continue_as_new(with_awaited_children(n + 1)).await } else { Ok::<_, loom::Error>(n) }
+    };
+    select! {
+        asked = gate => { asked?; held.await },
+        next = next => next,
+    }
+}
+
+/// Begins anew at once, and leaves a child behind.
+#[flow]
+async fn with_lonely_children(ctx: Ctx, n: u32) -> loom::Result<u32> {
+    drop(ctx.spawn(child(n)).id("alone").on_close(OnClose::Abandon).await);
+    if n < 1 { ctx.continue_as_new(with_lonely_children(n + 1)).await } else { Ok(n) }
+}
+
+#[flow]
 async fn growing(ctx: Ctx) -> loom::Result<u32> {
     for n in 0..10 {
         ctx.run(note(format!("turn {n}"))).await?;
@@ -86,7 +115,7 @@ async fn forgetful(ctx: Ctx, n: u32) -> loom::Result<u32> {
 
 fn all() -> loom::Registry {
     registry!(
-        flows: [rounds, polling, child, with_children, with_one_child, growing, careful, forgetful],
+        flows: [rounds, polling, child, with_children, with_one_child, gated_child, with_awaited_children, with_lonely_children, growing, careful, forgetful],
         steps: [note]
     )
 }
@@ -147,6 +176,41 @@ on_both! {
         let told = told(&app, handle.id()).await;
         assert_eq!((count(&told, "CHILD_STARTED"), count(&told, "CHILD_SETTLED")), (3, 3), "{told:?}");
         loom::replay_check(&all(), &log(&app, handle.id()).await).unwrap();
+    }
+
+    /// Also where the process ends meanwhile.
+    async fn a_run_waits_for_its_children_before_the_next_one_begins(rig: Rig) {
+        let (app, tap) = (rig.app(all()).await, Tap::default());
+        let first = rig.builder(all(), &tap).await.build().unwrap();
+        let handle = first.start(with_awaited_children(0)).id("run").await.unwrap();
+        for (run, children) in [(0, ["run:left", "run:held"]), (1, ["run@1:left", "run@1:held"])] {
+            for child in children {
+                until(|| async { app.row(&id(child)).await.is_ok_and(|row| row.status == Status::Suspended) }).await;
+                assert_eq!(app.state(handle.id(), None).await.unwrap().run, run);
+                app.handle::<gated_child>(&id(child)).resume("go", &true, "ada").await.unwrap();
+                app.handle::<gated_child>(&id(child)).result().await.unwrap();
+                if child == "run:left" {
+                    tap.freeze(true); // the first process is gone
+                    app.work();
+                }
+            }
+        }
+        assert_eq!(app.handle::<with_awaited_children>(handle.id()).result().await.unwrap(), 1);
+        for note in ["child 0", "child 10", "child 1", "child 11"] {
+            assert_eq!(rig.world.count(note), 1, "{note}");
+        }
+        let told = told(&app, handle.id()).await;
+        let rolled = told.iter().position(|event| event.starts_with("CONTINUED_AS_NEW")).unwrap();
+        assert_eq!(count(&told[..rolled], "CHILD_SETTLED"), 2, "{told:?}");
+        loom::replay_check(&all(), &log(&app, handle.id()).await).unwrap();
+    }
+
+    async fn a_child_that_a_run_leaves_behind_is_started_all_the_same(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(with_lonely_children(0)).id("run").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 1);
+        assert_eq!(app.handle::<child>(&id("run:alone")).result().await.unwrap(), 0);
+        assert_eq!(app.handle::<child>(&id("run@1:alone")).result().await.unwrap(), 1);
     }
 
     async fn a_run_that_gets_too_long_parks_with_help_and_goes_on_under_a_higher_limit(rig: Rig) {
