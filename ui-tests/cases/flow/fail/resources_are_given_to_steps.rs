@@ -6,7 +6,7 @@ struct Bank;
 
 #[flow]
 async fn checkout(ctx: Ctx, bank: Res<Bank>, order: u32) -> loom::Result<u32> {
-    let _ = (ctx, bank);
+    let _ = bank;
     Ok(order)
 }
 
