@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How an execution that was run here came to rest.
 pub(crate) enum Rest {
     /// It rests as its row says.
-    At(ExecutionRow),
+    At(Box<ExecutionRow>),
     /// A signal came first.
     Interrupted,
 }
@@ -51,7 +51,7 @@ pub(crate) async fn rest(
         }
     };
     let rest = tokio::select! {
-        row = watched => row.map(Rest::At),
+        row = watched => row.map(Box::new).map(Rest::At),
         () = console.stop.asked() => Ok(Rest::Interrupted),
     };
     bar.finish_and_clear();
