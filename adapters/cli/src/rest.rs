@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(500);
 #[expect(clippy::large_enum_variant, reason = "a verb has one")]
 pub(crate) enum Rest {
     /// It rests as its row says.
-    At(ExecutionRow),
+    At(Box<ExecutionRow>),
     /// A signal came first.
     Interrupted,
 }
@@ -52,7 +52,7 @@ pub(crate) async fn rest(
         }
     };
     let rest = tokio::select! {
-        row = watched => row.map(Rest::At),
+        row = watched => row.map(Box::new).map(Rest::At),
         () = console.stop.asked() => Ok(Rest::Interrupted),
     };
     bar.finish_and_clear();
