@@ -20,7 +20,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(500);
 
 /// How an execution that was run here came to rest.
-#[expect(clippy::large_enum_variant, reason = "a verb has one")]
 pub(crate) enum Rest {
     /// It rests as its row says.
     At(Box<ExecutionRow>),
