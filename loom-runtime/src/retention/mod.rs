@@ -83,7 +83,7 @@ impl App {
     /// let would = app.retention(policy.clone()).rehearse().await?;
     /// let did = app.retention(policy).run().await?;
     /// assert_eq!(would.removed, did.removed);
-    /// # loom_runtime::Result::Ok(())
+    /// # loom_runtime::Result::<()>::Ok(())
     /// # }).unwrap();
     /// ```
     pub fn retention(&self, policy: RetentionPolicy) -> Retention {
