@@ -60,11 +60,13 @@ pub(crate) async fn records(
         if sequence != due {
             return Err(read.corrupt(&format!("event {sequence} where {due} is expected")));
         }
+        let schema = read.count(4)?;
         records.push(Record {
             sequence,
             kind: read.get(2)?,
             at: read.instant(3)?,
-            schema: u16::try_from(read.count(4)?).unwrap_or(u16::MAX),
+            schema: u16::try_from(schema)
+                .map_err(|_| read.corrupt(&format!("{schema} where the schema of an event is expected")))?,
             payload: read.get(5)?,
             meta: read.get(6)?,
         });

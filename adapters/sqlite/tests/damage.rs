@@ -120,6 +120,15 @@ async fn a_log_with_a_hole_is_not_read() {
 }
 
 #[tokio::test]
+async fn an_event_of_a_schema_that_cannot_be_is_not_read() {
+    let sql = "UPDATE events SET schema = 65536 WHERE sequence = 2 AND execution = \
+         (SELECT key FROM executions WHERE id = 'bad')";
+    let (store, ..) = damaged(sql).await;
+    is_about_bad(store.read(&id("bad"), 0, usize::MAX).await);
+    assert_eq!(log(&store, "good").await.len(), 4);
+}
+
+#[tokio::test]
 async fn a_log_without_its_row_s_events_takes_no_append() {
     // The row says that 4 is next, the log has a 4: a backup that was mixed, say.
     let (store, bad, good) = damaged(
