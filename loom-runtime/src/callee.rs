@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall};
+use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall, StepDescriptor};
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
 #[diagnostic::on_unimplemented(
@@ -76,8 +76,48 @@ pub const fn part_of<Args, F: GivesPart<Args>>(_: F) -> Called<F::Part> {
     Called(PhantomData)
 }
 
+/// A function, whatever it gives.
+pub trait Gives<Args>: Copy {
+    /// What it gives.
+    type Output;
+}
+
+/// What a function gives, without a value of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<T>(PhantomData<fn() -> T>);
+
+/// What a function would give.
+pub const fn given<Args, F: Gives<Args>>(_: F) -> Given<F::Output> {
+    Given(PhantomData)
+}
+
+impl<S: Step> Given<StepCall<S>> {
+    /// The step, if it is the call of one.
+    pub fn step(self) -> Option<&'static StepDescriptor> {
+        Some(S::DESCRIPTOR)
+    }
+}
+
+/// The same of anything else: the methods of [`Given`] itself go before. That `ctx.run` takes no such thing is said where
+/// it is handed over, and once is enough.
+pub trait GivesOther: Sized {
+    /// None.
+    fn step(self) -> Option<&'static StepDescriptor> {
+        None
+    }
+}
+
+impl<T> GivesOther for Given<T> {}
+
 macro_rules! of_functions {
     ($($arg:ident)*) => {
+        impl<F, T, $($arg),*> Gives<($($arg,)*)> for F
+        where
+            F: Fn($($arg),*) -> T + Copy,
+        {
+            type Output = T;
+        }
+
         impl<F, S, $($arg),*> GivesStep<($($arg,)*)> for F
         where
             F: Fn($($arg),*) -> StepCall<S> + Copy,

@@ -21,7 +21,10 @@ pub type Invoke = fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd>;
 /// Gives the descriptor of a part: a function, since parts may call each other in a circle.
 pub type PartFn = fn() -> &'static PartDescriptor;
 
-/// What a call in a flow's body names, by its place among them: a schema or a part. Implemented in the body, where names mean
+/// Gives the descriptor of the step that a call site runs; `None` for what turns out to be none.
+pub type StepFn = fn() -> Option<&'static StepDescriptor>;
+
+/// What a call in a flow's body names, by its place among them: a schema, a step or a part. Implemented in the body, where names mean
 /// what they mean there, for a type that stands for that body.
 pub trait NamedAt<const SITE: usize, T> {
     /// It.
@@ -130,6 +133,8 @@ pub struct FlowDescriptor {
     pub schedule: Option<ScheduleDescriptor>,
     /// Its shape.
     pub graph: &'static [Node],
+    /// The steps that it runs, as far as they are written in place.
+    pub steps: &'static [StepFn],
     /// The parts that it calls.
     pub parts: &'static [PartFn],
     /// Of its tokens.
@@ -211,6 +216,8 @@ pub struct PartDescriptor {
     pub effects: Option<&'static [&'static str]>,
     /// Its shape.
     pub graph: &'static [Node],
+    /// The steps that it runs, as far as they are written in place.
+    pub steps: &'static [StepFn],
     /// The parts that it calls.
     pub parts: &'static [PartFn],
     /// Of its tokens.

@@ -60,7 +60,7 @@ pub use context::{
     Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, MessageDescriptor, Node,
+    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, MessageDescriptor, Node, StepFn,
     ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, diff};

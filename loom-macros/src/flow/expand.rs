@@ -251,10 +251,11 @@ fn scheduled(flow: &Flow) -> Option<TokenStream> {
     })
 }
 
-/// The fields that flows and parts share: gates, messages, graph, parts and fingerprint.
+/// The fields that flows and parts share: gates, messages, graph, steps, parts and fingerprint.
 fn shape(flow: &Flow) -> TokenStream {
     let runtime = &flow.runtime;
-    let (gates, messages, parts) = (named::gates(flow), named::messages(flow), named::parts(flow));
+    let (gates, messages) = (named::gates(flow), named::messages(flow));
+    let (steps, parts) = (named::steps(flow), named::parts(flow));
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
     let fingerprint = fingerprint::with(fingerprint, &flow.settings);
@@ -262,6 +263,7 @@ fn shape(flow: &Flow) -> TokenStream {
         gates: &[#(#gates),*],
         messages: &[#(#messages),*],
         graph: #graph,
+        steps: &[#(#steps),*],
         parts: &[#(#parts),*],
         fingerprint: #fingerprint,
     }

@@ -238,6 +238,8 @@ const _: () = {
             file: ::core::file!(),
         },
     ];
+    #[allow(dead_code)]
+    struct __LoomBody;
     impl support {
         fn __loom_call(number: String) -> ::loom::__v1::FlowCall<support> {
             ::loom::__v1::FlowCall::<support>::new(number)
@@ -270,6 +272,7 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
+        steps: &[<__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT],
         parts: &[],
         fingerprint: 13243207698059761694u64,
     };
@@ -297,7 +300,20 @@ const _: () = {
         #[allow(unused_imports)]
         use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
-        ctx.__at(&__LOOM_SITES[0], &[])
+        ctx.__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn> for __LoomBody {
+                        const IT: ::loom::__v1::StepFn = || {
+                            #[allow(unused_imports)]
+                            use ::loom::__v1::GivesOther as _;
+                            ::loom::__v1::given(find_order).step()
+                        };
+                    }
+                    &__LOOM_SITES[0]
+                },
+                &[],
+            )
             .run(find_order(number))
             .__seen(|__loom_f| {
                 {

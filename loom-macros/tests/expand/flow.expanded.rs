@@ -185,6 +185,12 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
+        steps: &[
+            <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
+            <__LoomBody as ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>>::IT,
+            <__LoomBody as ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>>::IT,
+            <__LoomBody as ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>>::IT,
+        ],
         parts: &[<__LoomBody as ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn>>::IT],
         fingerprint: 18434179976036922087u64,
     };
@@ -213,7 +219,20 @@ const _: () = {
         use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
         let hold = ctx
-            .__at(&__LOOM_SITES[0], &[])
+            .__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn> for __LoomBody {
+                        const IT: ::loom::__v1::StepFn = || {
+                            #[allow(unused_imports)]
+                            use ::loom::__v1::GivesOther as _;
+                            ::loom::__v1::given(reserve).step()
+                        };
+                    }
+                    &__LOOM_SITES[0]
+                },
+                &[],
+            )
             .run(reserve(order.sku.clone(), order.qty))
             .__seen(|__loom_f| {
                 {
@@ -251,7 +270,21 @@ const _: () = {
                 })
                 .await?;
             if !answer.approved {
-                ctx.__at(&__LOOM_SITES[2], &[])
+                ctx.__at(
+                        {
+                            #[allow(non_local_definitions)]
+                            impl ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>
+                            for __LoomBody {
+                                const IT: ::loom::__v1::StepFn = || {
+                                    #[allow(unused_imports)]
+                                    use ::loom::__v1::GivesOther as _;
+                                    ::loom::__v1::given(release).step()
+                                };
+                            }
+                            &__LOOM_SITES[2]
+                        },
+                        &[],
+                    )
                     .run(release(hold))
                     .__seen(|__loom_f| {
                         {
@@ -270,7 +303,21 @@ const _: () = {
             for line in &order.lines {
                 let __loom_i0: ::core::primitive::u64 = __loom_n0;
                 __loom_n0 += 1;
-                ctx.__at(&__LOOM_SITES[3], &[__loom_i0])
+                ctx.__at(
+                        {
+                            #[allow(non_local_definitions)]
+                            impl ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>
+                            for __LoomBody {
+                                const IT: ::loom::__v1::StepFn = || {
+                                    #[allow(unused_imports)]
+                                    use ::loom::__v1::GivesOther as _;
+                                    ::loom::__v1::given(ship).step()
+                                };
+                            }
+                            &__LOOM_SITES[3]
+                        },
+                        &[__loom_i0],
+                    )
                     .run(ship(line.clone()))
                     .__seen(|__loom_f| {
                         {
@@ -287,7 +334,24 @@ const _: () = {
             .lines
             .iter()
             .map(|line| {
-                ctx.__at(&__LOOM_SITES[4], &[0]).run(notify(line.clone())).key(&line.id)
+                ctx
+                    .__at(
+                        {
+                            #[allow(non_local_definitions)]
+                            impl ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>
+                            for __LoomBody {
+                                const IT: ::loom::__v1::StepFn = || {
+                                    #[allow(unused_imports)]
+                                    use ::loom::__v1::GivesOther as _;
+                                    ::loom::__v1::given(notify).step()
+                                };
+                            }
+                            &__LOOM_SITES[4]
+                        },
+                        &[0],
+                    )
+                    .run(notify(line.clone()))
+                    .key(&line.id)
             });
         join_all(notices)
             .__seen(|__loom_f| {

@@ -87,6 +87,7 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
+        steps: &[],
         parts: &[],
         fingerprint: 17516250579245162552u64,
     };

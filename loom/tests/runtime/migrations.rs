@@ -11,7 +11,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, Tap, World, count, id, log, on_both, registry, report, told, until};
+use crate::support::{Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold};
 
 #[step]
 async fn price(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -307,7 +307,7 @@ on_both! {
         app.shutdown(Duration::from_secs(1)).await;
         let with = rig.app(with()).await;
         let handle = with.handle::<flows::needs>(&id("n"));
-        let without = rig.app(registry!(flows: [flows::needs], steps: [])).await;
+        let without = rig.app(untold(&registry!(flows: [flows::needs], steps: []))).await;
         without.work();
         handle.resume("turn#0", &true, "ada").await.unwrap();
         assert_eq!(report(&without, &id("n")).await.fault, Fault::MissingStep);

@@ -219,6 +219,11 @@ impl Flow for checkout_{n} {
             },
             Node::Step { id: "charge_{n}", step: "charge_{n}", line: 1, column: 1 },
         ],
+        steps: &[
+            || Some(<reserve_{n} as Step>::DESCRIPTOR),
+            || Some(<ship_{n} as Step>::DESCRIPTOR),
+            || Some(<charge_{n} as Step>::DESCRIPTOR),
+        ],
         parts: &[],
         fingerprint: 1,
         run: run_flow::<checkout_{n}>,

@@ -49,6 +49,7 @@ impl Flow for Keeper {
         versions: loom_runtime::InputVersions::FIRST,
         schedule: None,
         graph: &[],
+        steps: &[],
         parts: &[],
         // Counted up when what it asks for changes: no macro reads its tokens.
         fingerprint: 1,
