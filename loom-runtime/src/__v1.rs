@@ -19,7 +19,8 @@ pub use crate::{
     context::{Ctx, ExecuteError},
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, MessageDescriptor, NamedAt,
-        Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, SchemaFn, Site, StepDescriptor, StepFn,
+        Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
+        StepFn,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::{EngineField, Failure},

@@ -167,16 +167,10 @@ impl FlowDescriptor {
         found
     }
 
-    /// Its gates and those of its parts, each name once.
-    pub fn all_gates(&self) -> Vec<&'static GateDescriptor> {
-        let mut gates: Vec<&GateDescriptor> = Vec::new();
-        let of_parts = self.all_parts().into_iter().flat_map(|part| part.gates);
-        for gate in self.gates.iter().chain(of_parts) {
-            if gates.iter().all(|known| known.name != gate.name) {
-                gates.push(gate);
-            }
-        }
-        gates
+    /// Its gates and those of its parts, each with the frame that its addresses name, `approve` or `pay/approve`, but for
+    /// the counts and keys of repetitions; each frame once, in the order of the source.
+    pub fn all_gates(&self) -> Vec<(String, &'static GateDescriptor)> {
+        crate::app::gate_place::all(self)
     }
 
     /// The messages that it and its parts wait for, each topic once, in the order in which they are found: all that may
@@ -246,6 +240,8 @@ impl PartDescriptor {
 pub struct GateDescriptor {
     /// Its name.
     pub name: &'static str,
+    /// The call site's id: the name, unless `.id(..)` says another.
+    pub id: &'static str,
     /// Of an answer.
     pub schema: SchemaFn,
     /// The line, in the file of its flow or part.

@@ -7,8 +7,8 @@ use linkme::distributed_slice;
 
 use crate::{
     Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, MessageDescriptor,
-    NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service, Skill,
-    SkillDescriptor, Step, StepDescriptor, StepFn, Tool, ToolDescriptor,
+    NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service,
+    Skill, SkillDescriptor, Step, StepDescriptor, StepFn, Tool, ToolDescriptor,
 };
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.

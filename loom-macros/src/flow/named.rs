@@ -74,11 +74,11 @@ pub(crate) fn gates(flow: &Flow) -> Vec<TokenStream> {
     let runtime = &flow.runtime;
     let gate = |(site, call): (usize, &Call)| {
         let Target::Gate { name: Some(name), ty: Some(_) } = &call.target else { return None };
-        let line = location::line(call.method.span());
+        let (id, line) = (&call.id, location::line(call.method.span()));
         let schema = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn), runtime);
         let cfgs = &call.cfgs;
         Some(quote_spanned! {Span::mixed_site()=>
-            #(#cfgs)* #runtime::GateDescriptor { name: #name, schema: #schema, line: #line }
+            #(#cfgs)* #runtime::GateDescriptor { name: #name, id: #id, schema: #schema, line: #line }
         })
     };
     flow.calls().iter().enumerate().filter_map(gate).collect()

@@ -75,6 +75,7 @@ const _: () = {
         gates: &[
             ::loom::__v1::GateDescriptor {
                 name: "manager",
+                id: "manager",
                 schema: <__LoomBody as ::loom::__v1::NamedAt<
                     1,
                     ::loom::__v1::SchemaFn,

@@ -6,7 +6,7 @@ mod branches;
 mod builder;
 mod folded;
 mod fork;
-mod gate_place;
+pub(crate) mod gate_place;
 mod handle;
 mod messages;
 mod pending;

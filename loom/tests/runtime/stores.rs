@@ -8,7 +8,9 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold};
+use crate::support::{
+    Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold,
+};
 
 #[step]
 async fn one(world: Res<World>, step: StepCx) -> loom::Result<u32> {

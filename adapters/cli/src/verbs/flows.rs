@@ -68,8 +68,8 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
     line("input", shorten(&hint((flow.input)().as_value()), 100));
     line("steps", steps(flow).join(", "));
     line("emits", emitted(flow, registry).join(", "));
-    for gate in flow.all_gates() {
-        line("gate", format!("{} {}", gate.name, shorten(&hint((gate.schema)().as_value()), 80)));
+    for (frame, gate) in flow.all_gates() {
+        line("gate", format!("{frame} {}", shorten(&hint((gate.schema)().as_value()), 80)));
     }
     for message in flow.all_messages() {
         let shown = |schema: SchemaFn| shorten(&hint(schema().as_value()), 80);
@@ -222,8 +222,8 @@ fn as_json(registry: &Registry) -> Value {
 fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
     let gates: Vec<_> = flow
         .all_gates()
-        .iter()
-        .map(|gate| json!({"name": gate.name, "schema": (gate.schema)().as_value()}))
+        .into_iter()
+        .map(|(frame, gate)| json!({"frame": frame, "name": gate.name, "schema": (gate.schema)().as_value()}))
         .collect();
     let messages: Vec<_> = flow.all_messages().into_iter().map(message_json).collect();
     let mut json = json!({

@@ -123,7 +123,7 @@ impl Verbs<'_> {
         let all = matches!(error, SendError::UnknownTopic { .. });
         let told = CliError::from(error);
         let Some(flow) = flow else { return told };
-        if let Some(gate) = flow.all_gates().into_iter().find(|gate| gate.name == topic) {
+        if let Some((_, gate)) = flow.all_gates().into_iter().find(|(frame, _)| *frame == topic) {
             let command = answer(program, &format!("{id}/{topic}"), &(gate.schema)().to_value());
             return told.help(format!("`{topic}` is a gate, which is answered:\n  {command}"));
         }

@@ -181,7 +181,7 @@ impl Flow for checkout_{n} {
         input: schema_of::<Order>,
         output: schema_of::<Receipt>,
         error: schema_of::<ShopError>,
-        gates: &[GateDescriptor { name: "manager", schema: schema_of::<Approval>, line: line!() }],
+        gates: &[GateDescriptor { name: "manager", id: "manager", schema: schema_of::<Approval>, line: line!() }],
         messages: &[],
         effects: None,
         policies: &[],

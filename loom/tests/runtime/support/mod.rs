@@ -197,12 +197,12 @@ pub(crate) use registry;
 
 /// The same, but its flows do not say which steps they run, so that `build()` does not miss any: a hand-written
 /// descriptor, or a call that the macro cannot read.
-pub(crate) fn untold(registry: &loom::Registry) -> loom::Registry {
+pub(crate) fn untold(registry: &Registry) -> Registry {
     let flows = registry.flows().map(|flow| {
         let untold = loom::FlowDescriptor { steps: &[], ..*flow };
         loom::Entry::Flow(Box::leak(Box::new(untold)))
     });
-    loom::Registry::of(flows.chain(registry.steps().map(loom::Entry::Step)))
+    Registry::of(flows.chain(registry.steps().map(loom::Entry::Step)))
 }
 
 /// A case that holds on every store: `memory`, `sqlite` and `postgres` are its tests.
