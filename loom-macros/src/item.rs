@@ -107,6 +107,20 @@ impl FnItem {
         self.output().filter(|ty| may_be_result(ty) && self.sig.generics.params.is_empty())
     }
 
+    /// What shows that it stands in an `impl` or a trait, which a macro does not see: `self`, or a `Self` that no item of
+    /// its own body can mean.
+    pub(crate) fn of_a_type(&self) -> Option<TokenStream> {
+        if let Some(receiver) = self.sig.receiver() {
+            return Some(receiver.to_token_stream());
+        }
+        let signature = self.sig.to_token_stream();
+        let body = self.body.stream();
+        let says = |keyword| mentions(&body, &Ident::new(keyword, Span::call_site()));
+        let own_items = ["impl", "trait", "struct", "enum", "union"].into_iter().any(says);
+        let named = find(&signature, "Self").or_else(|| find(&body, "Self").filter(|_| !own_items));
+        named.map(|named| named.to_token_stream())
+    }
+
     /// The item as it came.
     pub(crate) fn raw(&self) -> TokenStream {
         let Self { attrs, vis, sig, body, bodyless, rivals: _ } = self;
@@ -290,6 +304,15 @@ pub(crate) fn unparsed(
             quote!(#errors #item)
         }
     }
+}
+
+/// The first identifier of this name in a stream, groups included.
+fn find(tokens: &TokenStream, name: &str) -> Option<Ident> {
+    tokens.clone().into_iter().find_map(|tree| match tree {
+        TokenTree::Ident(ident) => Some(ident).filter(|ident| ident == name),
+        TokenTree::Group(group) => find(&group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    })
 }
 
 /// The line of a token in its file, for messages that point at a second place.

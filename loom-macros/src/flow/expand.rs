@@ -48,7 +48,7 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
 /// The expansion of a flow that broke a rule: the same names, the same body to look at in an
 /// editor, and nothing that could run.
 pub(crate) fn stub(flow: &Flow) -> TokenStream {
-    if flow.item.sig.receiver().is_some() {
+    if flow.item.of_a_type().is_some() {
         // In an `impl` nothing but the method may stand.
         return flow.item.raw();
     }

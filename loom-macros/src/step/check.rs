@@ -49,7 +49,16 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
-    if let Some(semi) = step.item.bodyless.as_ref().filter(|_| sig.receiver().is_none()) {
+    let method = step.item.of_a_type();
+    if let Some(method) = &method {
+        diagnostics.report(
+            codes::STEP_BORROWS,
+            method,
+            "a step is a free function: it has no `self`, and stands in no `impl`",
+            "move it out of the `impl`; take what it needs as parameters, and shared things as `Res<T>`",
+        );
+    }
+    if let Some(semi) = step.item.bodyless.as_ref().filter(|_| method.is_none()) {
         diagnostics.report(
             codes::STEP_NOT_ASYNC,
             semi,
@@ -102,12 +111,8 @@ fn parameter(param: &StepParam, diagnostics: &mut Diagnostics) {
 
 fn unusable(arg: &FnArg, diagnostics: &mut Diagnostics) {
     match arg {
-        FnArg::Receiver(receiver) => diagnostics.report(
-            codes::STEP_BORROWS,
-            receiver,
-            "a step is a free function: it has no `self`",
-            "take what the step needs as parameters, and shared things as `Res<T>`",
-        ),
+        // It has been reported as what a method has.
+        FnArg::Receiver(_) => {}
         FnArg::Typed(typed) => {
             diagnostics.report(
                 codes::PARAMETER_PATTERN,

@@ -39,7 +39,7 @@ pub(crate) fn expand(step: Checked<Step>) -> TokenStream {
 /// The expansion of a step that broke a rule: the same names, the same body to look at in an
 /// editor, and nothing that could run.
 pub(crate) fn stub(step: &Step) -> TokenStream {
-    if step.item.sig.receiver().is_some() {
+    if step.item.of_a_type().is_some() {
         // In an `impl` nothing but the method may stand.
         return step.item.raw();
     }
