@@ -13,6 +13,7 @@ use syn::{
 use crate::codes::{self, Code};
 use crate::diagnostics::Diagnostics;
 use crate::doc::Doc;
+use crate::runtime_path::RuntimePath;
 
 /// A function with its signature parsed and its body as raw tokens.
 #[derive(Clone)]
@@ -105,6 +106,20 @@ impl FnItem {
     /// The written return type, if it stands for a `Result` outside of the function as well.
     pub(crate) fn known_result(&self) -> Option<&Type> {
         self.output().filter(|ty| may_be_result(ty) && self.sig.generics.params.is_empty())
+    }
+
+    /// The two types of the written result, on its tokens, where one that cannot be recorded is reported.
+    pub(crate) fn results(&self, runtime: &RuntimePath) -> [TokenStream; 2] {
+        let result = self.output().map_or_else(|| quote!(()), ToTokens::to_token_stream);
+        let span = |tree: Option<TokenTree>| tree.map_or_else(Span::call_site, |tree| tree.span());
+        let at = |span: Span| Span::mixed_site().located_at(span);
+        let first = at(span(result.clone().into_iter().next()));
+        let last = at(span(result.clone().into_iter().last()));
+        ["Ok", "Err"].map(|of| {
+            let (open, of) = (quote_spanned!(first=> <), Ident::new(of, last));
+            let close = quote_spanned!(last=> >::#of);
+            quote_spanned!(Span::mixed_site()=> #open #result as #runtime::StepResult #close)
+        })
     }
 
     /// What shows that it stands in an `impl` or a trait, which a macro does not see: `self`, or a `Self` that no item of

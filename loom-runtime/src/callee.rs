@@ -3,6 +3,8 @@
 
 use std::marker::PhantomData;
 
+use schemars::{JsonSchema, Schema};
+
 use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall, StepDescriptor};
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
@@ -98,9 +100,21 @@ impl<S: Step> Given<StepCall<S>> {
     }
 }
 
+impl<T: JsonSchema> Given<T> {
+    /// Its JSON Schema, if it has one.
+    pub fn schema() -> Schema {
+        schemars::schema_for!(T)
+    }
+}
+
 /// The same of anything else: the methods of [`Given`] itself go before. That `ctx.run` takes no such thing is said where
 /// it is handed over, and once is enough.
 pub trait GivesOther: Sized {
+    /// The schema of anything. That a type has none is said where it is asked for, and once is enough.
+    fn schema() -> Schema {
+        true.into()
+    }
+
     /// None.
     fn step(self) -> Option<&'static StepDescriptor> {
         None

@@ -28,12 +28,13 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
     let (sites, named) = (sites(&flow), named::body(&flow));
     let (body, ceiling) = (body(&flow), ceiling::constant(&flow));
     let element = (flow.kind != Kind::Part).then(|| element(&flow));
-    let cfgs = flow.item.cfgs();
+    let (cfgs, others) = (flow.item.cfgs(), flow.runtime.others());
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
         #[allow(missing_docs, unreachable_pub)]
         const _: () = {
+            #others
             #sites
             #named
             #constructor
@@ -151,7 +152,7 @@ fn pinned(flow: &Flow, future: &TokenStream) -> TokenStream {
 fn implement_flow(flow: &Flow) -> TokenStream {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let (input, _) = input(flow);
-    let output = flow.item.output();
+    let [ok, err] = flow.item.results(runtime);
     let argument = flow.inputs.first().map(|_| quote_spanned!(Span::mixed_site()=> __loom_input));
     let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
     let (descriptor, upcast) = (descriptor(flow), flow.upcasts.method("upcast_input", &input, runtime));
@@ -159,8 +160,8 @@ fn implement_flow(flow: &Flow) -> TokenStream {
         const __LOOM_DESCRIPTOR: &#runtime::FlowDescriptor = &#descriptor;
         impl #runtime::Flow for #name {
             type Input = #input;
-            type Output = <#output as #runtime::StepResult>::Ok;
-            type Error = <#output as #runtime::StepResult>::Err;
+            type Output = #ok;
+            type Error = #err;
             const DESCRIPTOR: &'static #runtime::FlowDescriptor = __LOOM_DESCRIPTOR;
             fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
                 -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
@@ -194,14 +195,18 @@ fn descriptor(flow: &Flow) -> TokenStream {
     let policies = flow.policies.descriptors(runtime, "NamedPolicy", "DESCRIPTOR");
     let schedule = optional(scheduled(flow));
     let (shape, versions) = (shape(flow), versions(flow));
+    let [input, output, error] = ["Input", "Output", "Error"].map(|of| {
+        let of = Ident::new(of, Span::mixed_site());
+        runtime.schema_of(quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Flow>::#of))
+    });
     quote_spanned! {Span::mixed_site()=>
         #runtime::FlowDescriptor {
             name: #name,
             doc: #doc,
             location: #location,
-            input: #runtime::schema_of::<<#ident as #runtime::Flow>::Input>,
-            output: #runtime::schema_of::<<#ident as #runtime::Flow>::Output>,
-            error: #runtime::schema_of::<<#ident as #runtime::Flow>::Error>,
+            input: #input,
+            output: #output,
+            error: #error,
             versions: #versions,
             effects: #effects,
             policies: #policies,

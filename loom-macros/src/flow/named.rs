@@ -29,14 +29,11 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
     };
     let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
     match &call.target {
-        Target::Gate { name: Some(_), ty: Some(ty) } => {
-            Some(said(schema, quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>)))
-        }
+        Target::Gate { name: Some(_), ty: Some(ty) } => Some(said(schema, runtime.schema_of(ty))),
         Target::Message { name: Some(_), ty: Some(ty), reply } => {
-            let message =
-                said(schema.clone(), quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>));
+            let message = said(schema.clone(), runtime.schema_of(ty));
             let reply = reply.as_ref().and_then(|reply| reply.ty.as_ref()).map(|ty| {
-                let reply = quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>);
+                let reply = runtime.schema_of(ty);
                 said(quote!((#schema,)), quote!((#reply,)))
             });
             Some(quote!(#message #reply))
@@ -44,14 +41,7 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
         Target::Step(path) if ceiling::is_readable(call) => {
             let step = quote_spanned!(Span::mixed_site()=> #runtime::StepFn);
             let given = ceiling::asked(path, "given", runtime);
-            let it = quote_spanned! {Span::mixed_site()=>
-                || {
-                    #[allow(unused_imports)]
-                    use #runtime::GivesOther as _;
-                    #given.step()
-                }
-            };
-            Some(said(step, it))
+            Some(said(step, quote_spanned!(Span::mixed_site()=> || #given.step())))
         }
         Target::Part { path: Some(path), .. } if !call.calls_variable => {
             let part = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Attribute, LitInt};
+use syn::{Attribute, Ident, LitInt};
 
 use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
@@ -21,12 +21,13 @@ pub(crate) fn expand(step: Checked<Step>) -> TokenStream {
     let (items, constructor) = (surface.tokens(), surface.constructor(&construct(&step)));
     let (input, implementation, body, element) =
         (input(&step), implementation(&step), body(&step), element(&step));
-    let cfgs = step.item.cfgs();
+    let (cfgs, others) = (step.item.cfgs(), step.runtime.others());
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
         #[allow(missing_docs, unreachable_pub)]
         const _: () = {
+            #others
             #input
             #constructor
             #implementation
@@ -114,7 +115,7 @@ fn input(step: &Step) -> TokenStream {
 
 fn implementation(step: &Step) -> TokenStream {
     let (runtime, name) = (&step.runtime, &step.item.sig.ident);
-    let result = step.item.output();
+    let [ok, err] = step.item.results(runtime);
     let descriptor = descriptor(step);
     let resources = step.params.iter().filter_map(|param| match param {
         StepParam::Resource(param, ty) => {
@@ -142,8 +143,8 @@ fn implementation(step: &Step) -> TokenStream {
         const __LOOM_DESCRIPTOR: &#runtime::StepDescriptor = &#descriptor;
         impl #runtime::Step for #name {
             type Input = __LoomInput;
-            type Output = <#result as #runtime::StepResult>::Ok;
-            type Error = <#result as #runtime::StepResult>::Err;
+            type Output = #ok;
+            type Error = #err;
             const DESCRIPTOR: &'static #runtime::StepDescriptor = __LOOM_DESCRIPTOR;
             fn body(
                 __loom_input: Self::Input,
@@ -186,6 +187,10 @@ fn descriptor(step: &Step) -> TokenStream {
         &step.item.sig,
         &proc_macro2::TokenTree::Group(step.item.body.clone()).into(),
     );
+    let [input, output, error] = ["Input", "Output", "Error"].map(|of| {
+        let of = Ident::new(of, Span::mixed_site());
+        runtime.schema_of(quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Step>::#of))
+    });
     quote_spanned! {Span::mixed_site()=>
         #runtime::StepDescriptor {
             name: #name,
@@ -198,9 +203,9 @@ fn descriptor(step: &Step) -> TokenStream {
             heartbeat: #heartbeat,
             effects: #effects,
             resources: &[#(#resources),*],
-            input: #runtime::schema_of::<<#ident as #runtime::Step>::Input>,
-            output: #runtime::schema_of::<<#ident as #runtime::Step>::Output>,
-            error: #runtime::schema_of::<<#ident as #runtime::Step>::Error>,
+            input: #input,
+            output: #output,
+            error: #error,
             fingerprint: #fingerprint,
             invoke: #runtime::invoke::<#ident>,
         }

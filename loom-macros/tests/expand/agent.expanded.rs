@@ -36,6 +36,8 @@ fn find_order(number: String) -> ::loom::__v1::StepCall<find_order> {
 enum find_order {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     #[derive(
         ::loom::__v1::serde::Serialize,
         ::loom::__v1::serde::Deserialize,
@@ -68,9 +70,11 @@ const _: () = {
         heartbeat: ::core::option::Option::None,
         effects: &[],
         resources: &[],
-        input: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Input>,
-        output: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Output>,
-        error: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Error>,
+        input: <::loom::__v1::Given<<find_order as ::loom::__v1::Step>::Input>>::schema,
+        output: <::loom::__v1::Given<
+            <find_order as ::loom::__v1::Step>::Output,
+        >>::schema,
+        error: <::loom::__v1::Given<<find_order as ::loom::__v1::Step>::Error>>::schema,
         fingerprint: 10759801548512848619u64,
         invoke: ::loom::__v1::invoke::<find_order>,
     };
@@ -230,6 +234,8 @@ fn support(number: String) -> ::loom::__v1::FlowCall<support> {
 enum support {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 1] = [
         ::loom::__v1::Site {
             id: "find_order",
@@ -254,9 +260,9 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Input>,
-        output: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Output>,
-        error: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Error>,
+        input: <::loom::__v1::Given<<support as ::loom::__v1::Flow>::Input>>::schema,
+        output: <::loom::__v1::Given<<support as ::loom::__v1::Flow>::Output>>::schema,
+        error: <::loom::__v1::Given<<support as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[<NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR],
@@ -305,8 +311,6 @@ const _: () = {
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn> for __LoomBody {
                         const IT: ::loom::__v1::StepFn = || {
-                            #[allow(unused_imports)]
-                            use ::loom::__v1::GivesOther as _;
                             ::loom::__v1::given(find_order).step()
                         };
                     }

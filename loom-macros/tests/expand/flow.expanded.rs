@@ -10,6 +10,8 @@ fn checkout(order: Order) -> ::loom::__v1::FlowCall<checkout> {
 enum checkout {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 6] = [
         ::loom::__v1::Site {
             id: "reserve",
@@ -64,9 +66,9 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Input>,
-        output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
-        error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
+        input: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Input>>::schema,
+        output: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Output>>::schema,
+        error: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[],
@@ -225,8 +227,6 @@ const _: () = {
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn> for __LoomBody {
                         const IT: ::loom::__v1::StepFn = || {
-                            #[allow(unused_imports)]
-                            use ::loom::__v1::GivesOther as _;
                             ::loom::__v1::given(reserve).step()
                         };
                     }
@@ -251,9 +251,9 @@ const _: () = {
                         #[allow(non_local_definitions)]
                         impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
                         for __LoomBody {
-                            const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                            const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
                                 Approval,
-                            >;
+                            >>::schema;
                         }
                         &__LOOM_SITES[1]
                     },
@@ -277,8 +277,6 @@ const _: () = {
                             impl ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>
                             for __LoomBody {
                                 const IT: ::loom::__v1::StepFn = || {
-                                    #[allow(unused_imports)]
-                                    use ::loom::__v1::GivesOther as _;
                                     ::loom::__v1::given(release).step()
                                 };
                             }
@@ -310,8 +308,6 @@ const _: () = {
                             impl ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>
                             for __LoomBody {
                                 const IT: ::loom::__v1::StepFn = || {
-                                    #[allow(unused_imports)]
-                                    use ::loom::__v1::GivesOther as _;
                                     ::loom::__v1::given(ship).step()
                                 };
                             }
@@ -342,8 +338,6 @@ const _: () = {
                             impl ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>
                             for __LoomBody {
                                 const IT: ::loom::__v1::StepFn = || {
-                                    #[allow(unused_imports)]
-                                    use ::loom::__v1::GivesOther as _;
                                     ::loom::__v1::given(notify).step()
                                 };
                             }

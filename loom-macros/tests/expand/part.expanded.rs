@@ -40,6 +40,8 @@ fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>, pay> 
 enum pay {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 3] = [
         ::loom::__v1::Site {
             id: "is_unpaid",
@@ -142,8 +144,6 @@ const _: () = {
                         impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>
                         for __LoomBody {
                             const IT: ::loom::__v1::StepFn = || {
-                                #[allow(unused_imports)]
-                                use ::loom::__v1::GivesOther as _;
                                 ::loom::__v1::given(is_unpaid).step()
                             };
                         }
@@ -182,8 +182,6 @@ const _: () = {
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn> for __LoomBody {
                         const IT: ::loom::__v1::StepFn = || {
-                            #[allow(unused_imports)]
-                            use ::loom::__v1::GivesOther as _;
                             ::loom::__v1::given(charge).step()
                         };
                     }
