@@ -211,6 +211,19 @@ impl Param {
     }
 }
 
+/// The parameters whose name another one has before them.
+pub(crate) fn named_again<'p>(params: impl IntoIterator<Item = &'p Param>) -> Vec<&'p Param> {
+    let mut names = Vec::new();
+    let mut again = Vec::new();
+    for param in params {
+        if names.contains(&&param.ident) {
+            again.push(param);
+        }
+        names.push(&param.ident);
+    }
+    again
+}
+
 /// Whether the last segment of a type's path is `name`.
 pub(crate) fn type_is(ty: &Type, name: &str) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == name)

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema};
 
-use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall, StepDescriptor};
+use crate::{__v1::stub, Flow, FlowCall, Part, PartCall, PartDescriptor, Step, StepCall, StepDescriptor};
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
 #[diagnostic::on_unimplemented(
@@ -57,11 +57,6 @@ pub const fn ceiling_of<Args, F: GivesFlow<Args>>(_: F) -> Option<&'static [&'st
 pub struct Called<P>(PhantomData<fn() -> P>);
 
 impl<P: Part> Called<P> {
-    /// Its descriptor: a function, since parts may call each other in a circle.
-    pub const fn descriptor(self) -> PartFn {
-        P::descriptor
-    }
-
     /// Its ceiling.
     pub const fn ceiling(self) -> Option<&'static [&'static str]> {
         P::CEILING
@@ -100,6 +95,13 @@ impl<S: Step> Given<StepCall<S>> {
     }
 }
 
+impl<T, P: Part> Given<PartCall<T, P>> {
+    /// The part, if it is the call of one.
+    pub fn part(self) -> &'static PartDescriptor {
+        P::DESCRIPTOR
+    }
+}
+
 impl<T: JsonSchema> Given<T> {
     /// Its JSON Schema, if it has one.
     pub fn schema() -> Schema {
@@ -113,6 +115,11 @@ pub trait GivesOther: Sized {
     /// The schema of anything. That a type has none is said where it is asked for, and once is enough.
     fn schema() -> Schema {
         true.into()
+    }
+
+    /// A part that has nothing. `ctx.part` takes no such thing.
+    fn part(self) -> &'static PartDescriptor {
+        stub::PART
     }
 
     /// None.

@@ -96,8 +96,8 @@ pub(crate) fn part(path: &Path, call: &Call, runtime: &RuntimePath) -> TokenStre
     if call.arguments.len() > MOST_ARGUMENTS {
         return quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor);
     }
-    let part = asked(path, "part_of", runtime);
-    quote_spanned!(Span::mixed_site()=> #part.descriptor())
+    let given = asked(path, "given", runtime);
+    quote_spanned!(Span::mixed_site()=> || #given.part())
 }
 
 /// Whether the function that is called can be asked what it gives.

@@ -98,6 +98,14 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
             ),
         }
     }
+    for again in item::named_again(flow.ctx.iter().chain(&flow.inputs)) {
+        diagnostics.report(
+            codes::FLOW_INPUT,
+            &again.ident,
+            format_args!("two parameters of `{}` are called `{}`", flow.item.sig.ident, again.ident),
+            "give one of them another name",
+        );
+    }
     for param in &flow.inputs {
         if let Some(borrowed) = item::borrows(&param.ty) {
             diagnostics.report(

@@ -8,6 +8,7 @@ use crate::arguments::{duration, optional};
 use crate::body::{self, SITES, Survey};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
+use crate::item;
 use crate::location;
 use crate::registration;
 use crate::schedule::{self, CatchUp};
@@ -86,8 +87,9 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
             }
         },
     };
-    let body =
-        (flow.ctx.is_some() && flow.unusable.is_empty()).then(|| body_function(flow, &flow.raw_body()));
+    let twice = !item::named_again(flow.ctx.iter().chain(&flow.inputs)).is_empty();
+    let body = (flow.ctx.is_some() && flow.unusable.is_empty() && !twice)
+        .then(|| body_function(flow, &flow.raw_body()));
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*

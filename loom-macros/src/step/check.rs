@@ -25,6 +25,14 @@ pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
     for param in &step.params {
         parameter(param, diagnostics);
     }
+    for again in item::named_again(step.named()) {
+        diagnostics.report(
+            codes::PARAMETER_PATTERN,
+            &again.ident,
+            format_args!("two parameters of the step `{}` are called `{}`", step.item.sig.ident, again.ident),
+            "give one of them another name: each names a field of the recorded input",
+        );
+    }
     delivery(step, diagnostics);
     name(step, diagnostics);
     step.effects.check(diagnostics);

@@ -7,6 +7,7 @@ use syn::{Attribute, Ident, LitInt};
 use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
+use crate::item::{self, Param};
 use crate::location;
 use crate::registration;
 use crate::surface::Surface;
@@ -51,7 +52,8 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
         Some(ty) => (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err)),
         None => (quote!(()), quote!(#runtime::Error)),
     };
-    let body = (step.params.iter().all(|param| !matches!(param, StepParam::Unusable(_)))).then(|| body(step));
+    let usable = step.params.iter().all(|param| !matches!(param, StepParam::Unusable(_)));
+    let body = (usable && item::named_again(step.named()).is_empty()).then(|| body(step));
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
@@ -241,12 +243,7 @@ fn optional_duration(text: Option<&DurationText>) -> TokenStream {
 /// The function that holds the user's body.
 fn body(step: &Step) -> TokenStream {
     let attrs = step.item.body_attrs();
-    let params = step.params.iter().filter_map(|param| match param {
-        StepParam::Resource(param, _) | StepParam::Context(param) | StepParam::Input(param) => {
-            Some(param.body_declaration())
-        }
-        StepParam::Unusable(_) => None,
-    });
+    let params = step.named().map(Param::body_declaration);
     let (generics, output, body) = (&step.item.sig.generics, &step.item.sig.output, &step.item.body);
     let where_clause = generics.where_clause.as_ref();
     quote_spanned! {Span::mixed_site()=>

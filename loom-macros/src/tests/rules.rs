@@ -45,6 +45,12 @@ fn of_steps() {
         ("#[step(retry(attempts = 0))] async fn f() -> R {}", &["L0110"]),
         ("#[step(name = \"A b\", effects(\"Http\"))] async fn F() -> R {}", &["L0111", "L0111"]),
         ("#[step] async fn Ship() -> R {}", &["L0111"]),
+        ("#[step] async fn f(a: A, a: B, a: Res<C>) -> R {}", &["L0109", "L0109"]),
+        ("#[step] async fn f(a: A) -> R { Self::g(a) }", &["L0104"]),
+        ("#[step] async fn f(a: Self) -> R {}", &["L0104"]),
+        ("#[step] async fn f(a: A) -> R { struct S; impl S { fn new() -> Self { S } } }", &[]),
+        ("#[step(\"x\")] async fn f() -> R {}", &["L0106"]),
+        ("#[step(\"x\", 3, timeout = \"1 week\")] async fn f() -> R {}", &["L0106", "L0106", "L0107"]),
     ];
     for (source, expected) in cases {
         assert_eq!(codes(source), *expected, "{source}");
@@ -76,6 +82,10 @@ fn of_flow_signatures() {
         ("#[flow] async fn f(ctx: Ctx) {}", &["L0204"]),
         ("#[flow] async fn f<T>(ctx: Ctx, a: T) -> R {}", &["L0205"]),
         ("#[flow(prat)] async fn f(ctx: Ctx) -> R {}", &["L0106"]),
+        ("#[flow(part)] async fn f(ctx: Ctx, a: A, a: B) {}", &["L0203"]),
+        ("#[flow] async fn f(ctx: Ctx, ctx: A) -> R { ctx.run(a()).await }", &["L0203"]),
+        ("#[flow] async fn f(&self, ctx: Ctx) -> R {}", &["L0202"]),
+        ("#[flow] async fn f(ctx: Ctx) -> R { Self::g() }", &["L0202"]),
     ];
     for (source, expected) in cases {
         assert_eq!(codes(source), *expected, "{source}");
@@ -225,6 +235,7 @@ fn of_failures() {
     let cases: &[(&str, &[&str])] = &[
         ("enum E { #[failure(engine)] Engine(EffectError), A { n: u32 } }", &[]),
         ("enum E { A }", &["L0302"]),
+        ("enum E { #[failure(engin)] Engine(EffectError) }", &["L0305"]),
         ("enum E { #[failure(engine)] A(X), #[failure(engine)] B(X) }", &["L0303"]),
         ("enum E { #[failure(engine)] A { x: X } }", &["L0304"]),
         ("enum E { #[failure(engine)] A }", &["L0304"]),

@@ -362,8 +362,9 @@ const _: () = {
                 {
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn> for __LoomBody {
-                        const IT: ::loom::__v1::PartFn = ::loom::__v1::part_of(pay)
-                            .descriptor();
+                        const IT: ::loom::__v1::PartFn = || {
+                            ::loom::__v1::given(pay).part()
+                        };
                     }
                     &__LOOM_SITES[5]
                 },
