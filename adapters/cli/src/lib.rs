@@ -42,7 +42,7 @@
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
-//! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], next: [instant]}]}` |
+//! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], waiting: [execution], left_out: [instant], next: [instant]}]}` |
 //! | `schedules trigger` `schedules backfill` | `{runs: [execution]}`; `pause` and `resume` `{flow}` |
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
 //! | `export` | a line per file: `{execution, file, events, new}`, `new` being how many of the events the file did not have |
