@@ -49,7 +49,7 @@
 //! | `replay-check` | `{logs, events, foreign, diverged: [{log, execution?, report}]}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
 //! | `fork` | as `start` |
-//! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
+//! | `diff` | `{shared, parts?: {sequence, a?, b?}, runs: [{run, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}]}], ends: [{status, outcome?}, …]}` |
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
 //! | `retention run` | `{rehearsal, removed: {reason: {executions, events, bytes}}, held: [{by: {kind: name}, executions}], moved, snapshots, early_messages}`; a reason is `completed`, `failed`, `cancelled` or `earlier_runs`, a kind `execution`, `tree`, `parent`, `branch` or `unreadable` |
