@@ -65,7 +65,7 @@ pub use descriptor::{
     ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
     StepFn,
 };
-pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
+pub use diff::{Aspect, Changed, Diff, End, Parting, RunDiff, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};

@@ -230,6 +230,9 @@ pub(crate) struct Verdict {
     /// What the step would have returned; with `done`
     #[arg(long, value_name = "JSON", required_if_eq("verdict", "done"), allow_negative_numbers = true)]
     pub(crate) result: Option<String>,
+    /// The attempt that is judged, as `show` prints it: should another one be in doubt by now, nothing is said of that
+    #[arg(long, value_name = "N")]
+    pub(crate) attempt: Option<u32>,
     #[command(flatten)]
     pub(crate) by: By,
     #[command(flatten)]
@@ -293,7 +296,7 @@ pub(crate) enum ScheduleTold {
         #[command(flatten)]
         by: By,
     },
-    /// Start a run now, whatever else goes on
+    /// Start a run now, or once the policy on overlaps lets it
     Trigger {
         /// The flow
         flow: String,

@@ -42,14 +42,14 @@
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
-//! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], next: [instant]}]}` |
+//! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], waiting: [execution], left_out: [instant], next: [instant]}]}` |
 //! | `schedules trigger` `schedules backfill` | `{runs: [execution]}`; `pause` and `resume` `{flow}` |
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
 //! | `export` | a line per file: `{execution, file, events, new}`, `new` being how many of the events the file did not have |
 //! | `replay-check` | `{logs, events, foreign, diverged: [{log, execution?, report}]}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
 //! | `fork` | as `start` |
-//! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
+//! | `diff` | `{shared, parts?: {sequence, a?, b?}, runs: [{run, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}]}], ends: [{status, outcome?}, …]}` |
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
 //! | `retention run` | `{rehearsal, removed: {reason: {executions, events, bytes}}, held: [{by: {kind: name}, executions}], moved, snapshots, early_messages}`; a reason is `completed`, `failed`, `cancelled` or `earlier_runs`, a kind `execution`, `tree`, `parent`, `branch` or `unreadable` |

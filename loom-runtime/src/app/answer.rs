@@ -94,6 +94,18 @@ pub enum ControlError {
         /// The frames that are.
         in_doubt: String,
     },
+    /// The verdict is on another attempt than the one that is in doubt.
+    #[error("attempt {asked} of `{frame}` of `{execution}` is not in doubt: attempt {in_doubt} is")]
+    AnotherAttempt {
+        /// The execution.
+        execution: ExecutionId,
+        /// The frame.
+        frame: FrameId,
+        /// The attempt that was judged.
+        asked: u32,
+        /// The one that is in doubt.
+        in_doubt: u32,
+    },
     /// A verdict on this attempt was given before.
     #[error("a verdict on `{frame}` of `{execution}` was given before")]
     AlreadyJudged {
@@ -201,7 +213,8 @@ impl App {
         }
     }
 
-    /// Says how an in-doubt step ended: done with this result, not done so run it again, or given up.
+    /// Says how an in-doubt step ended, whichever attempt of it is in doubt: done with this result, not done so run it
+    /// again, or given up. Who has looked at one attempt says so: see [`App::judge_attempt`].
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -209,6 +222,32 @@ impl App {
         &self,
         execution: &ExecutionId,
         frame: &FrameId,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<(), ControlError> {
+        self.judged(execution, (frame, None), verdict, by).await
+    }
+
+    /// Says how this attempt of a step ended. What is known of one attempt is not taken for another that somebody's
+    /// verdict has led to since.
+    ///
+    /// # Errors
+    /// See [`ControlError`]; [`ControlError::AnotherAttempt`] when it is another one that is in doubt.
+    pub async fn judge_attempt(
+        &self,
+        execution: &ExecutionId,
+        frame: &FrameId,
+        attempt: u32,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<(), ControlError> {
+        self.judged(execution, (frame, Some(attempt)), verdict, by).await
+    }
+
+    async fn judged(
+        &self,
+        execution: &ExecutionId,
+        (frame, asked): (&FrameId, Option<u32>),
         verdict: Verdict,
         by: &str,
     ) -> Result<(), ControlError> {
@@ -223,6 +262,11 @@ impl App {
                 in_doubt,
             });
         };
+        let (asked, in_doubt) = (asked.unwrap_or(known.attempt), known.attempt);
+        if asked != in_doubt {
+            let (execution, frame) = (execution.clone(), frame.clone());
+            return Err(ControlError::AnotherAttempt { execution, frame, asked, in_doubt });
+        }
         let (done, again) = match verdict {
             Verdict::Done(result) => (Some(result), false),
             Verdict::Again => (None, true),

@@ -24,6 +24,7 @@ mod live;
 mod messages;
 mod migrations;
 mod outages;
+mod overlaps;
 mod owners;
 mod projections;
 mod promotions;
