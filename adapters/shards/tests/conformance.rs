@@ -1,6 +1,8 @@
 //! Two databases as one store, against the conformance kit.
 //! Not the moving between them.
 
+mod fixture;
+
 use loom_runtime::Memory;
 use shards::Shards;
 
@@ -8,9 +10,17 @@ mod memory {
     use super::*;
 
     async fn open() -> Shards {
-        let shards = Shards::open([("a", Memory::new()), ("b", Memory::new())]).await.expect("a fleet");
-        shards.spread().await.expect("spread");
-        shards
+        fixture::spread([("a", Memory::new()), ("b", Memory::new())]).await
+    }
+
+    loom_runtime::store_conformance!(several async || open().await);
+}
+
+mod sqlite {
+    use super::*;
+
+    async fn open() -> Shards {
+        fixture::spread(fixture::files().await).await
     }
 
     loom_runtime::store_conformance!(several async || open().await);
