@@ -25,3 +25,13 @@ mod sqlite {
 
     loom_runtime::store_conformance!(several async || open().await);
 }
+
+mod postgres {
+    use super::*;
+
+    async fn open() -> Option<Shards> {
+        Some(fixture::spread(fixture::schemas().await?).await)
+    }
+
+    loom_runtime::store_conformance!(several async || open().await);
+}

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use loom_runtime::kernel::Record;
 use crate::shard::{self, Part};
+use loom_runtime::kernel::Record;
 use sqlx::{
     Arguments, AssertSqlSafe, Encode, Executor, Sqlite, Type,
     sqlite::{SqliteArguments, SqliteConnection, SqliteRow},

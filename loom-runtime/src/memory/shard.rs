@@ -47,7 +47,7 @@ impl Shard for Memory {
         let mut tables = self.tables();
         let at = |slot: &Slot| usize::from(slot.number());
         if !changes.iter().all(|(slot, from, _)| tables.places.get(at(slot)) == Some(from)) {
-            return Ok(false);
+            return Ok(changes.iter().all(|(slot, _, to)| tables.places.get(at(slot)) == Some(to)));
         }
         changes.iter().for_each(|(slot, _, to)| tables.places[at(slot)] = to.clone());
         Ok(true)

@@ -239,8 +239,8 @@ pub trait Shard: Store {
     /// The place of one slot; `None` when it is no member.
     async fn place(&self, slot: Slot) -> Result<Option<Place>, StoreError>;
 
-    /// Changes places, if every one is as expected: all or nothing, and answers whether it did. Whoever was writing has
-    /// finished when it returns; whoever writes from then on finds the new places.
+    /// Changes places, if every one is as expected: all or nothing, and answers whether they are so now; that they were so
+    /// before is the retry of a lost answer. Whoever was writing has finished when it returns; whoever writes from then on finds the new places.
     async fn set_places(&self, changes: &[PlaceChange]) -> Result<bool, StoreError>;
 
     /// What such a claim would find, as far as one store can tell and in its order. Takes nothing.

@@ -4,9 +4,7 @@
 use loom_runtime::{
     ExecutionId,
     kernel::{Digest, Record},
-    ports::{
-        InboxId, InboxItem, PackedExecution, PackedItem, PackedSnapshot, Parcel, Slot, StoreError,
-    },
+    ports::{InboxId, InboxItem, PackedExecution, PackedItem, PackedSnapshot, Parcel, Slot, StoreError},
 };
 use sqlx::{SqliteConnection, SqlitePool, sqlite::SqliteRow};
 
@@ -82,18 +80,18 @@ async fn of(
     rows(on, script).await
 }
 
-async fn parcel(
-    on: &mut SqliteConnection,
-    id: ExecutionId,
-    newest: InboxId,
-) -> Result<Parcel, StoreError> {
+async fn parcel(on: &mut SqliteConnection, id: ExecutionId, newest: InboxId) -> Result<Parcel, StoreError> {
     let mut script = Script::default();
     script.sql("SELECT ").sql(row::EXECUTION);
-    script.sql(", e.seen, e.first_batch, e.first_content, e.batch, e.content FROM executions AS e WHERE e.id = ?;");
+    script.sql(
+        ", e.seen, e.first_batch, e.first_content, e.batch, e.content FROM executions AS e WHERE e.id = ?;",
+    );
     script.bind(id.as_str());
     let Some(found) = rows(on, script).await?.pop() else {
         let mut script = Script::default();
-        script.sql("SELECT id, item_key, kind, payload, content, at, 0 FROM early WHERE execution = ? ORDER BY id;");
+        script.sql(
+            "SELECT id, item_key, kind, payload, content, at, 0 FROM early WHERE execution = ? ORDER BY id;",
+        );
         script.bind(id.as_str());
         let items = rows(on, script).await?;
         let items = items.iter().map(|row| item(row, &id)).collect::<Result<_, _>>()?;
@@ -158,7 +156,8 @@ fn item(row: &SqliteRow, of: &ExecutionId) -> Result<PackedItem, StoreError> {
 
 fn record(row: &SqliteRow, of: &ExecutionId) -> Result<Record, StoreError> {
     let read = Reader::new(row, of.as_str());
-    let schema = read.count(3)?.try_into().map_err(|_| read.corrupt("the schema of an event that is none"))?;
+    let schema =
+        read.count(3)?.try_into().map_err(|_| read.corrupt("the schema of an event that is none"))?;
     Ok(Record {
         sequence: read.count(0)?,
         kind: read.get(1)?,

@@ -18,7 +18,9 @@ pub(super) fn forget(transaction: &mut Transaction<'_>, ids: &[ExecutionId]) {
     let ids = serde_json::json!(ids).to_string();
     let script = transaction.script();
     for table in ["events", "inbox", "gates", "snapshots", "unfit", "branches"] {
-        script.sql("DELETE FROM ").sql(table).sql(" WHERE execution IN (SELECT key FROM executions WHERE id IN (SELECT value FROM json_each(?)));");
+        script.sql("DELETE FROM ").sql(table).sql(
+            " WHERE execution IN (SELECT key FROM executions WHERE id IN (SELECT value FROM json_each(?)));",
+        );
         script.bind(ids.clone());
     }
     script.sql("DELETE FROM executions WHERE id IN (SELECT value FROM json_each(?));").bind(ids.clone());
@@ -95,19 +97,25 @@ fn write(transaction: &mut Transaction<'_>, key: i64, packed: &PackedExecution, 
     script.bind(rate.map(|rate| i64::from(rate.begins.get()))).bind(rate.map(|rate| rate.micros()));
     script.bind(lane.map_or(1, |lane| i64::from(lane.weight.get())));
     for PackedItem { item, content, consumed } in items {
-        script.sql("INSERT INTO inbox (id, execution, item_key, kind, payload, content, at, consumed) VALUES ");
+        script
+            .sql("INSERT INTO inbox (id, execution, item_key, kind, payload, content, at, consumed) VALUES ");
         script.rows(1, 8).sql(";").bind(integer(item.id)).bind(key).bind(item.key.clone());
         script.bind(item.kind.clone()).bind(if *consumed { String::new() } else { item.payload.clone() });
         script.bind(content.bytes().to_vec()).bind(item.at.as_micros()).bind(i64::from(*consumed));
     }
     for gate in &packed.gates {
-        script.sql("INSERT INTO gates (execution, run, frame, gate, schema, opened_at, expires_at, state) VALUES ");
+        script.sql(
+            "INSERT INTO gates (execution, run, frame, gate, schema, opened_at, expires_at, state) VALUES ",
+        );
         script.rows(1, 8).sql(";").bind(key).bind(integer(gate.run)).bind(gate.frame.as_str());
         script.bind(gate.gate.clone()).bind(gate.schema.clone()).bind(gate.opened_at.as_micros());
         script.bind(micros(gate.expires_at)).bind(gate.state.name());
     }
     for snapshot in &packed.snapshots {
-        script.sql("INSERT INTO snapshots (execution, subject, sequence, body, bad) VALUES ").rows(1, 5).sql(";");
+        script
+            .sql("INSERT INTO snapshots (execution, subject, sequence, body, bad) VALUES ")
+            .rows(1, 5)
+            .sql(";");
         script.bind(key).bind(snapshot.of.clone()).bind(integer(snapshot.sequence));
         script.bind(snapshot.body.clone().unwrap_or_default()).bind(i64::from(snapshot.body.is_none()));
     }
