@@ -19,12 +19,13 @@ use crate::{
 /// A lane lets its executions in one after the other: those that would begin as far as its rate allows, then what is
 /// left as far as it has slots. `line` is the lane, and a value that no lane has for all that are without. A row is
 /// looked at again once it is locked: it may have been claimed since.
-const DUE: &str = concat!(
+pub(crate) const DUE: &str = concat!(
     "WITH due AS MATERIALIZED (SELECT e.key, e.id, e.priority, e.lane, coalesce('\\x01'::bytea || e.lane, '') AS line, \
      e.at_most, e.rate, e.rate_within, e.weight, e.fence = 0 AS begins, \
      CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END AS since \
      FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
      AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) \
+     AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
      AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
         OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
         WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
@@ -50,8 +51,9 @@ const DUE: &str = concat!(
 );
 
 /// The same of one execution. Somebody asks for just this one: a transaction that holds it is waited for.
-const DUE_ONE: &str = row::execution!(
+pub(crate) const DUE_ONE: &str = row::execution!(
     " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+     AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
      AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) AND e.id = $5 LIMIT $4 FOR NO KEY UPDATE"
 );
 

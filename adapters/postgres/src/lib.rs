@@ -52,6 +52,7 @@ mod read;
 mod removal;
 mod row;
 mod schema;
+mod shard;
 mod snapshot;
 mod store;
 

@@ -4,7 +4,7 @@
 use loom_runtime::{
     kernel::{ExecutionId, FrameId, Record, Timestamp},
     ports::{
-        BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter,
+        BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter, RESERVED,
         StoreError, WorkerId,
     },
 };
@@ -111,7 +111,8 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &ListFilter) -> Result<Ve
 /// How many early items there are that were posted before an instant.
 pub(crate) async fn early_before(readers: &SqlitePool, before: Timestamp) -> Result<u64, StoreError> {
     let mut script = Script::default();
-    script.sql("SELECT count(*) FROM early WHERE at < ?;").bind(before.as_micros());
+    script.sql("SELECT count(*) FROM early WHERE at < ? AND substr(execution, 1, 5) <> ?;");
+    script.bind(before.as_micros()).bind(RESERVED);
     let rows = fetch(script, readers).await?;
     rows.first().map_or(Ok(0), |row| Reader::new(row, "early items").count(0))
 }
@@ -190,7 +191,7 @@ pub(crate) async fn gates(
     if execution.is_some() { gates.collect() } else { Ok(row::readable(gates)) }
 }
 
-fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
+pub(crate) fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
     let execution = row::id(row)?;
     let read = Reader::new(row, execution.as_str());
     let state: &str = read.get(6)?;

@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 7;
+pub(crate) const VERSION: i64 = 8;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
@@ -178,6 +178,24 @@ CREATE TABLE begins (
 CREATE INDEX begins_order ON begins (lane, at);
 ";
 
+/// The file's part in a fleet of stores, if it has one, and then the place of every slot.
+const SHARDS: &str = "
+CREATE TABLE shard (
+    key INTEGER PRIMARY KEY CHECK (key = 1),
+    name TEXT NOT NULL,
+    fleet TEXT NOT NULL,
+    ordinal INTEGER NOT NULL
+) STRICT;
+CREATE TABLE slots (
+    slot INTEGER PRIMARY KEY,
+    standing TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    peer TEXT NOT NULL,
+    mover TEXT NOT NULL
+) STRICT;
+CREATE INDEX slots_elsewhere ON slots (slot) WHERE standing <> 'here';
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -192,7 +210,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(4, "unfit programs", UNFIT),
         step(5, "snapshots by what they are of", SUBJECTS),
         step(6, "removals", REMOVALS),
-        step(VERSION, "turns", TURNS),
+        step(7, "turns", TURNS),
+        step(VERSION, "shards", SHARDS),
     ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.
