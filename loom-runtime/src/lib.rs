@@ -30,6 +30,7 @@ mod memory;
 mod policy;
 pub mod ports;
 mod projection;
+mod reached;
 mod registry;
 mod replay_check;
 mod retention;

@@ -418,6 +418,15 @@ fn called(syscall: Syscall, root: &ExprMethodCall) -> Option<&ExprCall> {
     }
 }
 
+/// Whether an expression begins with the call of a function, `read(path).map(..)`.
+pub(crate) fn heads_with_call(expr: &Expr) -> bool {
+    match bare(expr) {
+        Expr::MethodCall(call) => heads_with_call(&call.receiver),
+        Expr::Try(tried) => heads_with_call(&tried.expr),
+        other => called_path(other).is_some(),
+    }
+}
+
 /// The path of `path(..)`.
 pub(crate) fn called_path(expr: &Expr) -> Option<&Path> {
     match bare(expr) {

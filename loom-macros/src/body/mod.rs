@@ -32,11 +32,12 @@ mod topics;
 mod walk;
 
 use proc_macro2::TokenStream;
-use syn::{Block, Ident, Path};
+use syn::{Block, Expr, Ident, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::runtime_path::RuntimePath;
 
+pub(crate) use banned::way_out;
 pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
 pub(crate) use graph::{Arm, Bound, Policy};
@@ -55,6 +56,10 @@ pub(crate) struct Survey {
     /// What `ctx.continue_as_new(..)` is given, where it is called by a path.
     pub(crate) continuations: Vec<Path>,
     pub(crate) graph: Vec<Node>,
+    /// Whether the compiler is asked what a short name means.
+    pub(crate) asks: bool,
+    /// Those questions that can be asked outside of the body as well.
+    pub(crate) asked: Vec<Expr>,
     /// Whether the body notes where it waits, by a handle of its own.
     pub(crate) notes_lines: bool,
 }
@@ -66,7 +71,7 @@ enum Finding {
     /// A `select!` that picks a ready branch at random.
     UnbiasedSelect { mac: Path },
     /// A path that reaches for the world outside.
-    Banned { path: Path, imported: Option<Path>, ban: &'static banned::Ban },
+    Banned { path: Path, imported: Option<Path>, ban: &'static banned::Ban, may_be_own: bool },
     /// A durable call through another name of the context; whether it has an id.
     CtxCloned { name: Ident, named: bool },
     /// A binding called `ctx`.

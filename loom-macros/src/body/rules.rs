@@ -14,7 +14,7 @@ use crate::item::line_of;
 use super::calls::{Call, Syscall, Target};
 use super::macros::is_for_debugging;
 use super::scope::Repetition;
-use super::{Finding, Survey, topics};
+use super::{Finding, Survey, banned, topics};
 
 /// Applies every rule.
 pub(crate) fn check(survey: &Survey, diagnostics: &mut Diagnostics) {
@@ -291,10 +291,11 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             "this `select!` may pick another branch on replay",
             "use `loom::select!`, which takes the first ready branch in the order of the source",
         ),
-        Finding::Banned { path, imported, ban } => {
+        Finding::Banned { path, imported, ban, may_be_own } => {
             let text = |path: &Path| -> String { path.to_token_stream().to_string().split_whitespace().collect() };
             let which = imported.as_ref().map(|path| format!(", which is `{}`,", text(path))).unwrap_or_default();
-            diagnostics.report(ban.code, path, format_args!("`{}`{which} {}", text(path), ban.why), ban.help);
+            let way_out = banned::way_out(path, *may_be_own);
+            diagnostics.report(ban.code, path, format_args!("`{}`{which} {}", text(path), ban.why), format_args!("{}{way_out}", ban.help));
         }
         Finding::CtxCloned { named: true, .. } => {} // it has an identity, of the user's own
         Finding::CtxCloned { name, named: false } => diagnostics.report(

@@ -85,6 +85,12 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
             }
         },
     };
+    let asked = flow.survey.as_ref().map(|survey| &survey.asked).filter(|asked| !asked.is_empty());
+    let asked = asked.map(|asked| {
+        quote_spanned! {Span::mixed_site()=>
+            const _: fn() = || { use #runtime::AnyFunction as _; #(#asked;)* };
+        }
+    });
     let body =
         (flow.ctx.is_some() && flow.unusable.is_empty()).then(|| body_function(flow, &flow.raw_body()));
     quote_spanned! {Span::mixed_site()=>
@@ -94,6 +100,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         const _: () = {
             #implementation
             #body
+            #asked
         };
     }
 }
@@ -303,9 +310,12 @@ fn with_handle(survey: &Survey, flow: &Flow) -> TokenStream {
         quote_spanned!(Span::mixed_site()=> let #handle = ::core::clone::Clone::clone(&#ctx);)
     });
     let runtime = &flow.runtime;
+    let any_function =
+        survey.asks.then(|| quote_spanned!(Span::mixed_site()=> use #runtime::AnyFunction as _;));
     let opening = quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]
         use #runtime::Seen as _;
+        #any_function
         #handle
     };
     // Between the user's braces, where the compiler looks for a value.

@@ -194,7 +194,15 @@ fn of_macros() {
 #[test]
 fn of_the_outside_world() {
     check(&[
-        ("SystemTime::now();", &["L0211"]),
+        ("SystemTime::now();", &["clock?"]),
+        ("std::time::SystemTime::now();", &["L0211"]),
+        ("xs.map(thread::spawn); self::fs::read(p);", &["spawning?", "outside?"]),
+        ("fs::read(p).await?; File::open(p).map(f).await;", &["L0215", "L0215"]),
+        ("fs::read(q).await?.then(|| ctx.now()); self::fs::read(p).await;", &["L0215"]),
+        ("let spawn_blocking = |f| f; spawn_blocking(1); fn thread_rng() {} thread_rng(); now();", &[]),
+        ("mod rand {} mod fs {} rand::random(); use crate::Utc; Utc::now(); fs::nothing();", &[]),
+        ("self::rand::random(); crate::Utc::now(); shop::Ulid::new(); thread::count();", &[]),
+        ("Utc::now(); rand::random(); ulid::Ulid::new();", &["L0211", "L0212", "L0212"]),
         ("let f = rand::random::<u8>;", &["L0212"]),
         ("tokio::spawn(async {});", &["L0213"]),
         ("tokio::time::sleep(d).await;", &["L0214"]),
@@ -414,7 +422,7 @@ fn several_mistakes_give_several_errors() {
     assert_eq!(codes(source), ["L0106", "L0201", "L0202", "L0204"]);
     let source = "#[flow] fn f(ctx: Ctx, a: A, b: B) -> R {
         SystemTime::now(); ctx.run(a()).await; ctx.run(a()).await; helper(&ctx) }";
-    assert_eq!(codes(source), ["L0201", "L0203", "L0206", "L0211", "L0222"]);
+    assert_eq!(codes(source), ["L0201", "L0203", "L0206", "L0222", "clock?"]);
 }
 
 #[test]
@@ -435,7 +443,7 @@ fn of_names_that_the_body_imports() {
             "ctx.run(sleep(d)).await?; ctx.run(time::timeout(d)).await?; ctx.part(\"a\", task::spawn(d)).await;",
             &[],
         ),
-        ("ctx.run(time::sleep(Instant::now())).await?;", &["L0211"]),
+        ("ctx.run(time::sleep(Instant::now())).await?;", &["clock?", "clock?"]),
         ("ctx.run(tokio::spawn(x)).await?;", &["L0213"]),
     ]);
 }

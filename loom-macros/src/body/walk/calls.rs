@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut as _;
-use syn::{Expr, ExprAsync, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
+use syn::{Expr, ExprAsync, ExprAwait, ExprMethodCall, Local, Pat, Token};
 
 use crate::body::calls::{self, Call, Syscall};
 use crate::body::graph::{Arm, Together};
@@ -153,19 +153,6 @@ impl Walker<'_> {
             || calls::handle_name(expr).is_some_and(|name| self.scope.is_ctx(name))
     }
 
-    /// Notes a path that reaches for the world outside, as it is written or as it was imported.
-    pub(super) fn look_for_bans(&mut self, path: &Path) {
-        let is_variable = path.get_ident().is_some_and(|name| self.scope.binds(name));
-        let imported = self.imports.whole(path).filter(|_| !is_variable);
-        let found = match imported {
-            Some(whole) => banned::ban(&whole).map(|ban| (Some(whole), ban)),
-            None => banned::ban(path).map(|ban| (None, ban)),
-        };
-        if let Some((imported, ban)) = found {
-            self.findings.push(Finding::Banned { path: path.clone(), imported, ban });
-        }
-    }
-
     pub(super) fn arguments(&mut self, args: &mut Punctuated<Expr, Token![,]>) {
         for arg in args {
             if self.is_handle(arg) {
@@ -188,6 +175,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn awaited(&mut self, awaited: &mut ExprAwait) {
+        self.awaits_head = calls::heads_with_call(&awaited.base);
         match calls::bare_mut(&mut awaited.base) {
             Expr::Async(block) => self.async_block(block, false),
             base => self.visit_expr_mut(base),
@@ -201,7 +189,10 @@ impl Walker<'_> {
             LineNotes::Ctx => self.ctx.clone(),
             LineNotes::Nobody => return,
         };
-        *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span, self.runtime);
+        // What the compiler is asked of already, it need not tell twice.
+        let asked = matches!(calls::bare_mut(&mut awaited.base), Expr::Call(call) if matches!(*call.func, Expr::Verbatim(_)));
+        let runtime = (!asked).then_some(self.runtime);
+        *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span, runtime);
     }
 
     /// An `async` block; whether it runs `later` than where it is made.

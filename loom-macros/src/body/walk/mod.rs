@@ -8,6 +8,7 @@ mod futures;
 mod inert;
 mod loops;
 mod macros;
+mod reached;
 mod regions;
 
 use proc_macro2::{Ident, TokenStream};
@@ -54,6 +55,9 @@ pub(crate) fn walk(
         run: inert::run_in(&block, ctx),
         jumps: Vec::new(),
         recorded: 0,
+        awaits_head: false,
+        asks: false,
+        asked: Vec::new(),
         notes_lines: false,
         cfgs: Vec::new(),
     };
@@ -66,6 +70,8 @@ pub(crate) fn walk(
         findings: walker.findings,
         continuations: walker.continuations,
         graph: walker.graph.close(),
+        asks: walker.asks,
+        asked: walker.asked,
         notes_lines: walker.notes_lines,
     }
 }
@@ -91,6 +97,11 @@ struct Walker<'c> {
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
     /// nothing is banned in them.
     recorded: usize,
+    /// Whether the next path heads what is awaited.
+    awaits_head: bool,
+    /// Whether the compiler is asked of a path, and what can be asked elsewhere.
+    asks: bool,
+    asked: Vec<Expr>,
     notes_lines: bool,
     /// The conditions of compilation around the place.
     cfgs: Vec<Attribute>,
@@ -106,6 +117,12 @@ impl VisitMut for Walker<'_> {
                 self.arguments(&mut call.args);
             }
             Expr::Await(awaited) => self.awaited(awaited),
+            Expr::Path(path) => {
+                self.visit_expr_path_mut(path);
+                if let Some(asked) = self.reached(path) {
+                    *expr = asked;
+                }
+            }
             Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => self.any_loop(expr),
             _ => visit_mut::visit_expr_mut(self, expr),
         }
@@ -118,9 +135,6 @@ impl VisitMut for Walker<'_> {
         }
         if let Some(name) = path.get_ident() {
             self.place_future(name);
-        }
-        if self.recorded == 0 {
-            self.look_for_bans(path);
         }
     }
 
