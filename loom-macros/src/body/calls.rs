@@ -1,7 +1,6 @@
 //! A durable call of a flow, `ctx.run(..)` and its kin, with what is chained to it. Where it stands
 //! is `scope`'s to say, and whether it may stand there `rules`'.
 
-use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Meta,
@@ -168,10 +167,7 @@ impl Call {
             .collect();
         let keys = named("key")
             .filter_map(|link| link.args.first())
-            .map(|argument| KeyModifier {
-                argument: argument.clone(),
-                varies: scope.varies(&argument.to_token_stream(), ctx),
-            })
+            .map(|argument| KeyModifier { argument: argument.clone(), varies: scope.varies(argument, ctx) })
             .collect();
         let target = Target::read(syscall, root, modifiers, scope, ctx);
         let id = match ids.iter().find_map(|id| id.literal.as_ref()) {
@@ -305,7 +301,7 @@ impl Target {
             Syscall::Decide | Syscall::NegotiateBudget => Self::Named { name },
             Syscall::Changed => Self::Change { name },
             Syscall::Execute => Self::Dynamic {
-                varies: name.is_none() && first.is_some_and(|id| scope.varies(&id.to_token_stream(), ctx)),
+                varies: name.is_none() && first.is_some_and(|id| scope.varies(id, ctx)),
                 id: name,
                 step: root.args.get(1).and_then(literal),
             },
@@ -488,16 +484,6 @@ pub(crate) fn made(local: &Local) -> Option<String> {
         Pat::Ident(_) => maker(&local.init.as_ref()?.expr),
         _ => None,
     }
-}
-
-/// Whether a `let` binds one name to a literal.
-pub(crate) fn is_literal(local: &Local) -> bool {
-    let pat = match &local.pat {
-        Pat::Type(typed) => &*typed.pat,
-        pat => pat,
-    };
-    let init = local.init.as_ref().map(|init| bare(&init.expr));
-    matches!((pat, init), (Pat::Ident(_), Some(Expr::Lit(_))))
 }
 
 /// What makes a value, if it is written as a type does it: `Placed { .. }`, `Placed(..)`, `Placed::of(..)`, `Placed`.

@@ -16,6 +16,7 @@
 //! | `rewrite` | the tokens that the traversal puts in |
 //! | `rules` | what is wrong with a surveyed body |
 //! | `topics` | whether the waits for one topic agree |
+//! | `variation` | whether a key may differ from one repetition to the next |
 
 mod banned;
 mod bounds;
@@ -29,6 +30,7 @@ mod rewrite;
 mod rules;
 mod scope;
 mod topics;
+mod variation;
 mod walk;
 
 use proc_macro2::TokenStream;

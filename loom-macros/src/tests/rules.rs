@@ -172,6 +172,77 @@ fn of_repetition() {
 }
 
 #[test]
+fn of_keys_that_are_the_same() {
+    let in_loop = |body: &str| flow(&format!("let limit = 3; for line in order.lines {{ {body} }}"));
+    let of = |key: &str| in_loop(&format!("ctx.run(a()).key({key}).await;"));
+    for key in [
+        "\"x\"",
+        "7",
+        "KEY",
+        "Self::KEY",
+        "shop::KEY",
+        "limit",
+        "&order.id",
+        "order.line.clone()",
+        "\"{line}\"",
+        "format!(\"x\")",
+        "format!(\"{limit}-{}\", order.id)",
+        "\"x\".to_string()",
+        "String::from(KEY)",
+        "(order.id, limit + 1)",
+        "OrderId(order.id)",
+        "&order.names[0]",
+        "if limit > 2 { 1 } else { 2 }",
+        "{ let id = order.id; id }",
+        "order.id.to_string().as_str()",
+    ] {
+        assert_eq!(codes(&of(key)), ["L0208"], "{key}");
+    }
+    for key in [
+        "line",
+        "&line.id",
+        "format!(\"{line}\")",
+        "format!(\"{}\", line.id)",
+        "ctx.uuid()",
+        "next_id()",
+        "order.next()",
+        "COUNTER.fetch_add(1)",
+        "custom!(order)",
+        "order.names[line]",
+        "(order.id, line.id)",
+        "later.await",
+        "match order.kind { _ => line.id }",
+        "{ let id = line.id; id }",
+        "Key::new(order.id)",
+    ] {
+        assert_eq!(codes(&of(key)), [""; 0], "{key}");
+    }
+    for body in [
+        "let k = order.id.clone(); ctx.run(a()).key(k).await;",
+        "let (k, _) = (order.id, 1); let l = format!(\"{k}\"); ctx.run(a()).key(l).await;",
+        "if let Some(k) = &order.id { ctx.run(a()).key(k).await; }",
+        "match order.kind { Kind::A(k) => ctx.run(a()).key(k).await, _ => {} }",
+        "for part in line.parts { let k = line.id; ctx.run(a()).key(k).await; }",
+        "join_all(line.parts.iter().map(|part| ctx.run(a()).key(line.id)));",
+    ] {
+        assert_eq!(codes(&in_loop(body)), ["L0208"], "{body}");
+    }
+    for body in [
+        "let k = line.id.clone(); ctx.run(a()).key(k).await;",
+        "let line = line.clone(); ctx.run(a()).key(line).await;",
+        "let k; if limit > 2 { k = line.id } else { k = 0 } ctx.run(a()).key(k).await;",
+        "let mut k = 0; k += line.id; ctx.run(a()).key(k).await;",
+        "let k = names.next(); ctx.run(a()).key(k).await;",
+        "while let Some(k) = queue.pop() { ctx.run(a()).key(k).await; }",
+        "let Some(k) = line.id else { continue }; ctx.run(a()).key(k).await;",
+        "let k = ctx.run(b()).await?; ctx.run(a()).key(k).await;",
+        "if let Some(k) = line.id && k > limit { ctx.run(a()).key(k).await; }",
+    ] {
+        assert_eq!(codes(&in_loop(body)), [""; 0], "{body}");
+    }
+}
+
+#[test]
 fn of_macros() {
     check(&[
         ("join!(ctx.run(a()), ctx.run(b()));", &[]),

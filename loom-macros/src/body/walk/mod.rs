@@ -181,6 +181,7 @@ impl VisitMut for Walker<'_> {
 
     fn visit_expr_match_mut(&mut self, branch: &mut ExprMatch) {
         let label = label::of(&branch.expr.to_token_stream());
+        let same = !self.scope.varies(&branch.expr, self.ctx);
         self.visit_expr_mut(&mut branch.expr);
         let mut arms = Vec::new();
         for arm in &mut branch.arms {
@@ -188,6 +189,9 @@ impl VisitMut for Walker<'_> {
             let mark = self.scope.mark();
             self.graph.open();
             self.visit_pat_mut(&mut arm.pat);
+            if same {
+                self.scope.same_since(&mark);
+            }
             self.under(&arm.attrs, |walker| walker.visit_expr_mut(&mut arm.body));
             arms.push(self.graph.close_arm(label));
             self.scope.back_to(&mark);
@@ -196,8 +200,13 @@ impl VisitMut for Walker<'_> {
     }
 
     fn visit_expr_let_mut(&mut self, binding: &mut ExprLet) {
+        let same = !self.scope.varies(&binding.expr, self.ctx);
         self.visit_expr_mut(&mut binding.expr);
+        let mark = self.scope.mark();
         self.visit_pat_mut(&mut binding.pat);
+        if same {
+            self.scope.same_since(&mark);
+        }
     }
 
     fn visit_expr_return_mut(&mut self, exit: &mut ExprReturn) {
@@ -259,6 +268,7 @@ impl VisitMut for Walker<'_> {
             .init
             .as_ref()
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
+        let same = local.init.as_ref().is_some_and(|init| !self.scope.varies(&init.expr, self.ctx));
         let scoped = self.scope_of(local);
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
@@ -274,12 +284,13 @@ impl VisitMut for Walker<'_> {
         if let Some(scoped) = scoped {
             self.scoped(scoped);
         }
+        let mark = self.scope.mark();
         self.visit_pat_mut(&mut local.pat);
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
-        if read::is_literal(local) {
-            self.scope.is_the_same();
+        if same {
+            self.scope.same_since(&mark);
         }
         if is_clone {
             self.scope.stands_for_ctx(&local.pat);
