@@ -62,7 +62,7 @@ impl Walker<'_> {
             read.cfgs.clone_from(&self.cfgs);
             match (read.node(), limited) {
                 (Some(timer), Some(Limited { future, limit })) => {
-                    let timer = Arm { label: limit, body: vec![timer], leaves: false };
+                    let timer = Arm { label: limit, body: vec![timer], leaves: false, cfgs: Vec::new() };
                     self.graph.push_parallel(read.method.span(), Together::default(), vec![future, timer]);
                 }
                 (Some(node), None) => self.graph.push(node),
@@ -158,7 +158,7 @@ impl Walker<'_> {
             if self.is_handle(arg) {
                 self.findings.push(Finding::CtxHanded(arg.to_token_stream()));
             } else {
-                self.visit_expr_mut(arg);
+                self.listed(arg);
             }
         }
     }

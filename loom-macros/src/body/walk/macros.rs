@@ -11,7 +11,7 @@ use crate::body::graph::{Arm, Together};
 use crate::body::label;
 use crate::body::macros::{self, Arguments, Grammar, Matches, Select, SelectHead};
 
-use super::Walker;
+use super::{Walker, cfgs};
 
 impl Walker<'_> {
     /// Walks what a listed macro takes, and hands back its tokens; `None` when it is not read.
@@ -77,7 +77,7 @@ impl Walker<'_> {
 
     /// One future of a join as an arm of the graph.
     pub(super) fn arm(&mut self, future: &mut Expr) -> Arm {
-        let label = label::of(&future.to_token_stream());
+        let label = label::of(&cfgs::split(future).1);
         self.graph.open();
         self.visit_expr_mut(future);
         self.graph.close_arm(label)

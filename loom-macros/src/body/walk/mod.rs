@@ -17,7 +17,8 @@ use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf,
-    ExprLet, ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
+    ExprLet, ExprMatch, ExprPath, ExprReturn, ExprTry, FieldValue, Item, Local, Macro, Pat, PatIdent, Path,
+    Stmt,
 };
 
 use crate::item::mentions;
@@ -117,6 +118,8 @@ impl VisitMut for Walker<'_> {
                 self.arguments(&mut call.args);
             }
             Expr::Await(awaited) => self.awaited(awaited),
+            Expr::Array(array) => array.elems.iter_mut().for_each(|element| self.listed(element)),
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|element| self.listed(element)),
             Expr::Path(path) => {
                 self.visit_expr_path_mut(path);
                 if let Some(asked) = self.reached(path) {
@@ -187,13 +190,17 @@ impl VisitMut for Walker<'_> {
         for arm in &mut branch.arms {
             let label = label::of(&arm.pat.to_token_stream());
             let mark = self.scope.mark();
-            self.graph.open();
-            self.visit_pat_mut(&mut arm.pat);
-            if same {
-                self.scope.same_since(&mark);
-            }
-            self.under(&arm.attrs, |walker| walker.visit_expr_mut(&mut arm.body));
-            arms.push(self.graph.close_arm(label));
+            let attrs = std::mem::take(&mut arm.attrs);
+            arms.push(self.arm_under(&attrs, |walker| {
+                walker.graph.open();
+                walker.visit_pat_mut(&mut arm.pat);
+                if same {
+                    walker.scope.same_since(&mark);
+                }
+                walker.visit_expr_mut(&mut arm.body);
+                walker.graph.close_arm(label)
+            }));
+            arm.attrs = attrs;
             self.scope.back_to(&mark);
         }
         self.graph.push_branch(label, branch.match_token.span, true, arms);
@@ -250,6 +257,11 @@ impl VisitMut for Walker<'_> {
             Stmt::Expr(call, Some(_)) if self.is_inert(call) => self.dropped(call),
             _ => {}
         }
+    }
+
+    fn visit_field_value_mut(&mut self, field: &mut FieldValue) {
+        let attrs = field.attrs.clone();
+        self.under(&attrs, |walker| visit_mut::visit_field_value_mut(walker, field));
     }
 
     fn visit_expr_block_mut(&mut self, block: &mut ExprBlock) {
