@@ -6,6 +6,7 @@
 //! | `walk` | the one traversal: it finds, records and rewrites |
 //! | `scope` | the loops, closures and blocks around a place, and the names bound in them |
 //! | `calls` | a durable call with what is chained to it |
+//! | `given` | the body without the contexts that it gives away |
 //! | `macros` | the macros that are read, and how |
 //! | `bounds` | whether a loop ends by itself, as far as syntax tells |
 //! | `banned` | the paths that a flow may not use |
@@ -21,6 +22,7 @@
 mod banned;
 mod bounds;
 mod calls;
+mod given;
 mod graph;
 mod imports;
 mod label;
@@ -41,6 +43,7 @@ use crate::runtime_path::RuntimePath;
 
 pub(crate) use banned::way_out;
 pub(crate) use calls::{Call, Syscall, Target};
+pub(crate) use given::without_given_contexts;
 #[cfg(test)]
 pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};
@@ -82,6 +85,8 @@ enum Finding {
     CtxMoved(Ident),
     /// `ctx` or a clone of it as an argument.
     CtxHanded(TokenStream),
+    /// The same to what `ctx.part`, `ctx.run` and the like call, which have it or do without: the method, and what is called.
+    CtxGiven { argument: TokenStream, method: Ident, callee: Path },
     /// A durable call that is dropped before it is awaited: the method.
     NeverAwaited(Ident),
 }

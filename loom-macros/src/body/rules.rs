@@ -320,6 +320,20 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             "the context is handed to a function that Loom does not see",
             "make that function a `#[flow(part)]` and call `ctx.part(\"name\", helper(..))`",
         ),
+        Finding::CtxGiven { argument, method, callee } => {
+            let callee: String = callee.to_token_stream().to_string().split_whitespace().collect();
+            let (why, call) = match Syscall::of(method) {
+                Some(Syscall::Part) => ("`ctx.part` gives a part its context", format!("ctx.part(\"name\", {callee}(..))")),
+                Some(Syscall::Run) => ("a step runs without the flow's context", format!("ctx.run({callee}(..))")),
+                _ => ("a child has a context of its own", format!("ctx.{method}({callee}(..))")),
+            };
+            diagnostics.report(
+                codes::CTX_ESCAPES,
+                argument,
+                format_args!("{why}: nobody else hands it on"),
+                format_args!("leave it out: `{call}`"),
+            );
+        }
         Finding::NeverAwaited(method) => diagnostics.report(
             codes::NEVER_AWAITED,
             method,

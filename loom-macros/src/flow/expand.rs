@@ -91,8 +91,13 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
             const _: fn() = || { use #runtime::AnyFunction as _; #(#asked;)* };
         }
     });
-    let body =
-        (flow.ctx.is_some() && flow.unusable.is_empty()).then(|| body_function(flow, &flow.raw_body()));
+    let ctx = flow.ctx.as_ref().filter(|_| flow.unusable.is_empty());
+    let body = ctx.map(|ctx| {
+        let mut body =
+            Group::new(Delimiter::Brace, body::without_given_contexts(&flow.item.body, &ctx.ident));
+        body.set_span(flow.item.body.span());
+        body_function(flow, &TokenTree::Group(body).into())
+    });
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*

@@ -289,6 +289,10 @@ fn of_the_context() {
     check(&[
         ("helper(ctx).await;", &["L0222"]),
         ("helper(&ctx, 1).await; order.with(ctx.clone());", &["L0222", "L0222"]),
+        (
+            "ctx.part(\"h\", helper(ctx, 1)).await; ctx.run(a(&ctx)).await; ctx.call(b(ctx.clone())).await;",
+            &["L0222"; 3],
+        ),
         ("let c = ctx;", &["L0222"]),
         ("ctx.clone().run(a()).await;", &["L0222"]),
         ("let ctx = other();", &["L0222"]),

@@ -93,8 +93,8 @@ impl Walker<'_> {
         };
         let recorded = usize::from(is_root && decides);
         self.recorded += recorded;
-        if is_root && matches!(call.method.to_string().as_str(), "run" | "part") {
-            self.called(&mut call.args);
+        if is_root && matches!(call.method.to_string().as_str(), "run" | "part" | "call" | "spawn") {
+            self.called(&call.method, &mut call.args);
         } else if is_root && call.method == "parallel" {
             self.side_by_side(&mut call.args, Some(call.method.span()), said);
         } else if is_root && call.method == "timeout" && call.args.len() == 2 {
@@ -108,20 +108,33 @@ impl Walker<'_> {
         limited
     }
 
-    /// Walks the arguments of `run` and `part`. What is called there is a step or a part, as the types say, so that a
+    /// Walks the arguments of `run`, `part` and the like. What is called there is a step or a part, as the types say, so that a
     /// step `sleep` of the user's own module `time` is not taken for a timer.
-    fn called(&mut self, args: &mut Punctuated<Expr, Token![,]>) {
+    fn called(&mut self, method: &Ident, args: &mut Punctuated<Expr, Token![,]>) {
         for arg in args {
             if self.is_handle(arg) {
                 self.findings.push(Finding::CtxHanded(arg.to_token_stream()));
                 continue;
             }
             match calls::bare_mut(arg) {
-                Expr::Call(call) if calls::path_of(call).is_some_and(|path| !banned::is_foreign(path)) => {
+                Expr::Call(call)
+                    if let Some(callee) =
+                        calls::path_of(call).filter(|path| !banned::is_foreign(path)).cloned() =>
+                {
                     self.recorded += 1;
                     self.visit_expr_mut(&mut call.func);
                     self.recorded -= 1;
-                    self.arguments(&mut call.args);
+                    for arg in &mut call.args {
+                        if self.is_handle(arg) {
+                            self.findings.push(Finding::CtxGiven {
+                                argument: arg.to_token_stream(),
+                                method: method.clone(),
+                                callee: callee.clone(),
+                            });
+                        } else {
+                            self.listed(arg);
+                        }
+                    }
                 }
                 bare => self.visit_expr_mut(bare),
             }
