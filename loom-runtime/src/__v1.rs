@@ -24,6 +24,7 @@ pub use crate::{
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::{EngineField, Failure},
+    first_ready::{FirstReady, TakesFirstReady},
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     inert::{AnyValue, FlowOnItsOwn, Made, PartOnItsOwn, StepOnItsOwn},
     policy::{NamedPolicy, Policy, PolicyDescriptor},

@@ -20,6 +20,7 @@ mod descriptor;
 mod diff;
 mod domain_event;
 mod failure;
+mod first_ready;
 mod flow;
 mod flow_input;
 mod handed;

@@ -6,7 +6,6 @@
 //! | `walk` | the one traversal: it finds, records and rewrites |
 //! | `scope` | the loops, closures and blocks around a place, and the names bound in them |
 //! | `calls` | a durable call with what is chained to it |
-//! | `given` | the body without the contexts that it gives away |
 //! | `macros` | the macros that are read, and how |
 //! | `bounds` | whether a loop ends by itself, as far as syntax tells |
 //! | `banned` | the paths that a flow may not use |
@@ -16,13 +15,13 @@
 //! | `label` | source text as a short label |
 //! | `rewrite` | the tokens that the traversal puts in |
 //! | `rules` | what is wrong with a surveyed body |
+//! | `stubbed` | the body as a stub shows it to the compiler |
 //! | `topics` | whether the waits for one topic agree |
 //! | `variation` | whether a key may differ from one repetition to the next |
 
 mod banned;
 mod bounds;
 mod calls;
-mod given;
 mod graph;
 mod imports;
 mod label;
@@ -31,6 +30,7 @@ mod purity;
 mod rewrite;
 mod rules;
 mod scope;
+mod stubbed;
 mod topics;
 mod variation;
 mod walk;
@@ -43,12 +43,12 @@ use crate::runtime_path::RuntimePath;
 
 pub(crate) use banned::way_out;
 pub(crate) use calls::{Call, Syscall, Target};
-pub(crate) use given::without_given_contexts;
 #[cfg(test)]
 pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};
 pub(crate) use purity::{Banned, banned_in};
 pub(crate) use rewrite::{NEAR, SITES};
+pub(crate) use stubbed::stubbed;
 
 /// A body after the traversal.
 pub(crate) struct Survey {
@@ -75,6 +75,10 @@ enum Finding {
     CtxInMacro { mac: Path },
     /// A `select!` that picks a ready branch at random.
     UnbiasedSelect { mac: Path },
+    /// An arm of a `select!` that Loom's does not have.
+    SelectWord(Ident),
+    /// An arm of a `select!` without a pattern.
+    SelectBare(TokenStream),
     /// A path that reaches for the world outside.
     Banned { path: Path, imported: Option<Path>, ban: &'static banned::Ban, may_be_own: bool },
     /// A durable call through another name of the context; whether it has an id.

@@ -4,11 +4,14 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Block, Expr, ExprCall, ExprPath, Ident, PathSegment, Stmt};
+use syn::{
+    Attribute, Block, Expr, ExprCall, ExprPath, Ident, Macro, PathSegment, Stmt, Token, parse_quote_spanned,
+};
 
 use crate::location::line;
 use crate::runtime_path::RuntimePath;
 
+use super::macros::Select;
 use super::scope;
 
 /// The static that holds the call sites of one flow.
@@ -165,4 +168,21 @@ fn respanned(tokens: TokenStream, span: Span) -> TokenStream {
         tree
     };
     tokens.into_iter().map(each).collect()
+}
+
+/// A `select!` by its bare name → that of tokio, biased. Which one the name stands for, the imports of the file say, which a
+/// macro does not see; that of futures, which cannot be biased, is refused by a type, as `loom-runtime/src/first_ready.rs`
+/// says, in a branch that is never taken.
+pub(crate) fn biased(mac: &mut Macro, select: &mut Select, runtime: &RuntimePath) {
+    let Some(first) = select.arms.first_mut() else { return };
+    let (named, at) = (&mac.path, Span::mixed_site().located_at(mac.path.span()));
+    let handler = &first.handler;
+    let asked = respanned(quote!(#runtime::FirstReady::never()), at);
+    let asked = quote_spanned!(at=> #named! { _ = #asked => {} });
+    first.handler = Expr::Verbatim(quote_spanned! {Span::mixed_site()=> {
+        if false { #asked }
+        #handler
+    }});
+    select.biased = Some((Ident::new("biased", at), Token![;](at)));
+    mac.path = parse_quote_spanned!(at=> #runtime::tokio::select);
 }

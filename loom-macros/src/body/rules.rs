@@ -291,6 +291,22 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             "this `select!` may pick another branch on replay",
             "use `loom::select!`, which takes the first ready branch in the order of the source",
         ),
+        Finding::SelectWord(word) => diagnostics.report(
+            codes::SELECT,
+            word,
+            format_args!("`{word}` is no branch of Loom's `select!`"),
+            if word == "default" {
+                "what is ready at this moment is another thing on replay: wait, beside a timer say: `() = ctx.sleep(days(1)) => ..`"
+            } else {
+                "write `else => ..` for when no branch is left"
+            },
+        ),
+        Finding::SelectBare(future) => diagnostics.report(
+            codes::SELECT,
+            future,
+            "a branch of `select!` has a pattern for what its future gives",
+            "write it in front: `answer = ctx.run(step(x)) => ..`, or `_ = ..`",
+        ),
         Finding::Banned { path, imported, ban, may_be_own } => {
             let text = |path: &Path| -> String { path.to_token_stream().to_string().split_whitespace().collect() };
             let which = imported.as_ref().map(|path| format!(", which is `{}`,", text(path))).unwrap_or_default();

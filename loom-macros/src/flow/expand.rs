@@ -93,8 +93,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
     });
     let ctx = flow.ctx.as_ref().filter(|_| flow.unusable.is_empty());
     let body = ctx.map(|ctx| {
-        let mut body =
-            Group::new(Delimiter::Brace, body::without_given_contexts(&flow.item.body, &ctx.ident));
+        let mut body = Group::new(Delimiter::Brace, body::stubbed(&flow.item.body, &ctx.ident));
         body.set_span(flow.item.body.span());
         body_function(flow, &TokenTree::Group(body).into())
     });

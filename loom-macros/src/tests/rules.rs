@@ -258,6 +258,11 @@ fn of_macros() {
         ("tokio::select! { x = ctx.run(a()) => x }", &["L0210"]),
         ("tokio::select! { biased; x = ctx.run(a()) => x }", &[]),
         ("futures::select_biased! { x = f => x }", &["L0210"]),
+        ("futures::select! { x = ctx.run(a()) => x, complete => 1, default => 2 }", &["L0210"]),
+        ("select! { x = ctx.run(a()) => x, complete => 1, default => { 2 } }", &["L0210", "L0210"]),
+        ("select! { ctx.run(a()) => 1, _ = f => 2 }", &["L0210"]),
+        ("select! { default = f => default, Some(x) | x = g => x, else => 2 }", &[]),
+        ("select! { recv(r) -> x => 1 } select!(a, b from c);", &[]),
         ("join!(ctx.run(a()), ctx.run(a()))", &["L0206"]),
     ]);
 }

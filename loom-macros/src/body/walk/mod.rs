@@ -12,8 +12,7 @@ mod reached;
 mod regions;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned as _;
+use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf,
@@ -27,7 +26,7 @@ use crate::runtime_path::RuntimePath;
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
 use super::imports::Imports;
-use super::macros::{is_for_debugging, is_unbiased_select, lacks_bias};
+use super::macros::{is_for_debugging, is_unbiased_select};
 use super::scope::Scope;
 use super::{Finding, Survey, label};
 use exits::Jump;
@@ -335,21 +334,18 @@ impl VisitMut for Walker<'_> {
 
     fn visit_macro_mut(&mut self, mac: &mut Macro) {
         let imported = self.imports.whole(&mac.path);
-        if is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens) {
+        let is_random = is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens);
+        if is_random {
             self.findings.push(Finding::UnbiasedSelect { mac: mac.path.clone() });
         }
         self.futures_in(&mac.tokens, &mac.path);
         let left_out = is_for_debugging(&mac.path) && mentions(&mac.tokens, self.ctx);
         match if left_out { None } else { self.read_macro(mac) } {
             Some(tokens) => mac.tokens = tokens,
-            None if mentions(&mac.tokens, self.ctx) => {
+            None if mentions(&mac.tokens, self.ctx) && !is_random => {
                 self.findings.push(Finding::CtxInMacro { mac: mac.path.clone() });
             }
             None => {}
-        }
-        if lacks_bias(&mac.path, &mac.tokens) {
-            let (at, arms) = (mac.path.span(), &mac.tokens);
-            mac.tokens = quote_spanned!(at=> biased; #arms);
         }
         if exits::panics(&mac.path) {
             self.graph.leave();

@@ -1,16 +1,18 @@
-//! A body without the contexts that it gives to what it calls, `ctx.part("h", helper(ctx, 1))`: what the stub of a flow shows
-//! the compiler, so that the mistake is told once. Not where it is reported.
+//! The body of a flow that broke a rule, as its stub shows it to the compiler: as written, but for mistakes of which the
+//! compiler would tell a second time in its own words. Not where they are reported.
 
 use proc_macro2::{Group, TokenStream};
 use quote::ToTokens as _;
 use syn::parse::Parser as _;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Expr, ExprMethodCall, Ident};
+use syn::{Block, Expr, ExprMethodCall, Ident, Macro};
 
 use super::calls::{self, Syscall};
+use super::macros::{Select, is_unbiased_select};
 
-/// The content of the braces, as written but for those; of what does not parse, all of it.
-pub(crate) fn without_given_contexts(body: &Group, ctx: &Ident) -> TokenStream {
+/// The content of the braces without the contexts that are given to what is called, `ctx.part("h", helper(ctx, 1))`, and
+/// without a `select!` that is none of ours; of what does not parse, all of it.
+pub(crate) fn stubbed(body: &Group, ctx: &Ident) -> TokenStream {
     let Ok(mut stmts) = Block::parse_within.parse2(body.stream()) else { return body.stream() };
     let mut without = Without { ctx, found: false };
     stmts.iter_mut().for_each(|stmt| without.visit_stmt_mut(stmt));
@@ -43,5 +45,15 @@ impl VisitMut for Without<'_> {
             }
         }
         visit_mut::visit_expr_method_call_mut(self, call);
+    }
+
+    fn visit_macro_mut(&mut self, mac: &mut Macro) {
+        let is_select = mac.path.segments.last().is_some_and(|last| last.ident == "select");
+        let is_known = || syn::parse2::<Select>(mac.tokens.clone()).is_ok_and(|select| select.is_known());
+        if is_unbiased_select(&mac.path, &mac.tokens) || is_select && !is_known() {
+            self.found = true;
+            mac.path = syn::parse_quote!(::core::unreachable);
+            mac.tokens = TokenStream::new();
+        }
     }
 }
