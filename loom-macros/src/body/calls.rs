@@ -331,10 +331,10 @@ impl Target {
 /// something else.
 pub(crate) fn chain<'e>(outermost: &'e ExprMethodCall, ctx: &Ident) -> Vec<&'e ExprMethodCall> {
     let mut links = vec![outermost];
-    let mut receiver = &*outermost.receiver;
+    let mut receiver = bare(&outermost.receiver);
     while let Expr::MethodCall(inner) = receiver {
         links.push(inner);
-        receiver = &inner.receiver;
+        receiver = bare(&inner.receiver);
     }
     if !is_ctx(receiver, ctx) {
         return Vec::new();
@@ -355,13 +355,9 @@ pub(crate) fn unawaited<'e>(expr: &'e Expr, ctx: &Ident) -> Option<&'e Ident> {
     (durable && bare).then_some(&root.method)
 }
 
-/// Whether an expression is exactly the context's name, maybe passed through a `macro_rules` variable.
+/// Whether an expression is exactly the context's name, maybe in parentheses or passed through a `macro_rules` variable.
 pub(crate) fn is_ctx(expr: &Expr, ctx: &Ident) -> bool {
-    match expr {
-        Expr::Path(path) => path.qself.is_none() && path.path.is_ident(ctx),
-        Expr::Group(group) => is_ctx(&group.expr, ctx),
-        _ => false,
-    }
+    matches!(bare(expr), Expr::Path(path) if path.qself.is_none() && path.path.is_ident(ctx))
 }
 
 /// Whether an expression is the context, a reference to it or a clone of it.
@@ -393,7 +389,7 @@ pub(crate) fn bare_mut(expr: &mut Expr) -> &mut Expr {
 }
 
 /// The expression without parentheses.
-fn bare(expr: &Expr) -> &Expr {
+pub(crate) fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Paren(paren) => bare(&paren.expr),
         Expr::Group(group) => bare(&group.expr),

@@ -100,6 +100,10 @@ fn of_identities() {
         ("ctx.run(a()).await?; ctx.run(m::a()).await?;", &["L0206"]),
         ("ctx.run(a()).await?; ctx.run(a()).id(\"second\").await?;", &[]),
         ("ctx.run(a()).await?; ctx.run(a()).memo().await?;", &[]),
+        (
+            "ctx.run(a()).await?; ((ctx).run(a())).id(\"b\").await?; (ctx.run(a())).id(\"b\").await?;",
+            &["L0219"],
+        ),
         ("ctx.run(a()).await?; ctx.run(b()).id(\"a\").await?;", &["L0219"]),
         ("ctx.sleep(d).await; ctx.sleep(d).await;", &["L0219"]),
         ("ctx.suspend::<A>(\"a\").await; ctx.decide(\"a\", || 1).await;", &["L0219"]),

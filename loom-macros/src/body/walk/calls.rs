@@ -84,7 +84,7 @@ impl Walker<'_> {
         said: &Together,
     ) -> Option<Limited> {
         let mut limited = None;
-        let is_root = match &mut *call.receiver {
+        let is_root = match calls::bare_mut(&mut call.receiver) {
             Expr::MethodCall(inner) => {
                 limited = self.chain_arguments(inner, decides, said);
                 false
@@ -144,10 +144,10 @@ impl Walker<'_> {
     /// Notes `c.run(..)` after `let c = ctx.clone();`, with all that is chained to it.
     fn is_call_on_clone(&mut self, call: &ExprMethodCall) -> bool {
         let mut methods = vec![&call.method];
-        let mut receiver = &*call.receiver;
+        let mut receiver = calls::bare(&call.receiver);
         while let Expr::MethodCall(inner) = receiver {
             methods.push(&inner.method);
-            receiver = &inner.receiver;
+            receiver = calls::bare(&inner.receiver);
         }
         let Expr::Path(path) = receiver else { return false };
         let Some(name) = path.path.get_ident().filter(|name| self.scope.is_ctx(name)) else { return false };
@@ -232,9 +232,8 @@ impl Walker<'_> {
 
 /// What a chain of method calls hangs on.
 fn receiver_of(call: &mut ExprMethodCall) -> &mut Expr {
-    let mut receiver = &mut *call.receiver;
-    while let Expr::MethodCall(inner) = receiver {
-        receiver = &mut inner.receiver;
+    match calls::bare_mut(&mut call.receiver) {
+        Expr::MethodCall(inner) => receiver_of(inner),
+        receiver => receiver,
     }
-    receiver
 }

@@ -15,9 +15,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf,
-    ExprLet, ExprMatch, ExprPath, ExprReturn, ExprTry, FieldValue, Item, Local, Macro, Pat, PatIdent, Path,
-    Stmt,
+    Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprConst,
+    ExprContinue, ExprIf, ExprLet, ExprMatch, ExprPath, ExprRepeat, ExprReturn, ExprTry, FieldValue, Item,
+    Local, Macro, Pat, PatIdent, Path, Stmt,
 };
 
 use crate::item::mentions;
@@ -138,6 +138,13 @@ impl VisitMut for Walker<'_> {
         if let Some(name) = path.get_ident() {
             self.place_future(name);
         }
+    }
+
+    /// What is computed by the compiler reaches for nothing.
+    fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}
+
+    fn visit_expr_repeat_mut(&mut self, list: &mut ExprRepeat) {
+        self.visit_expr_mut(&mut list.expr);
     }
 
     fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
