@@ -278,9 +278,7 @@ impl Target {
             Syscall::Run | Syscall::Call | Syscall::Spawn => match first {
                 None => Self::Nothing,
                 Some(argument) => match bare(argument) {
-                    Expr::Await(awaited) if called_path(&awaited.base).is_some() => {
-                        Self::Awaited(argument.clone())
-                    }
+                    bare if awaited(bare).is_some() => Self::Awaited(argument.clone()),
                     bare => match called_path(bare) {
                         Some(path) if syscall == Syscall::Run => Self::Step(path.clone()),
                         Some(path) => Self::Flow(path.clone()),
@@ -395,6 +393,21 @@ pub(crate) fn bare(expr: &Expr) -> &Expr {
         Expr::Group(group) => bare(&group.expr),
         other => other,
     }
+}
+
+/// The call in `call.await` and `call.await?`.
+fn awaited(expr: &Expr) -> Option<&Expr> {
+    match bare(expr) {
+        Expr::Try(tried) => awaited(&tried.expr),
+        Expr::Await(awaited) => called_path(&awaited.base).map(|_| &*awaited.base),
+        _ => None,
+    }
+}
+
+/// Leaves the call alone of `call.await` and `call.await?`; whether it was one.
+pub(crate) fn unawaited_mut(expr: &mut Expr) -> bool {
+    let call = awaited(expr).cloned();
+    call.map(|call| *expr = call).is_some()
 }
 
 /// The call that a `run` or `part` is given.

@@ -10,8 +10,9 @@ use syn::{Block, Expr, ExprMethodCall, Ident, Macro};
 use super::calls::{self, Syscall};
 use super::macros::{Select, is_unbiased_select};
 
-/// The content of the braces without the contexts that are given to what is called, `ctx.part("h", helper(ctx, 1))`, and
-/// without a `select!` that is none of ours; of what does not parse, all of it.
+/// The content of the braces without the contexts that are given to what is called, `ctx.part("h", helper(ctx, 1))`, the
+/// awaits of what is handed on, `ctx.run(step(x).await)`, and a `select!` that is none of ours; of what does not parse, all
+/// of it.
 pub(crate) fn stubbed(body: &Group, ctx: &Ident) -> TokenStream {
     let Ok(mut stmts) = Block::parse_within.parse2(body.stream()) else { return body.stream() };
     let mut without = Without { ctx, found: false };
@@ -35,6 +36,7 @@ impl VisitMut for Without<'_> {
         );
         if calls_another && calls::is_ctx(&call.receiver, self.ctx) {
             for called in &mut call.args {
+                self.found |= calls::unawaited_mut(called);
                 if let Expr::Call(called) = calls::bare_mut(called) {
                     let args = std::mem::take(&mut called.args);
                     let before = args.len();

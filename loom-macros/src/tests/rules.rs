@@ -129,7 +129,7 @@ fn of_identities() {
         ("ctx.changed(NAME); ctx.changed(\"New tax\");", &["L0221", "L0111"]),
         ("let call = a(); ctx.run(call).await;", &["L0217"]),
         ("let call = a(); ctx.run(call).id(\"a\").await;", &[]),
-        ("ctx.run(a(x).await).await;", &["L0218"]),
+        ("ctx.run(a(x).await).await; ctx.run((b(x)).await?).await;", &["L0218", "L0218"]),
         ("ctx.part(name, p()).await; ctx.decide(name, || 1).await;", &["L0221", "L0221"]),
         ("ctx.execute(name, \"effect\", json!({})).await;", &[]),
         ("ctx.execute(\"a\", s, 1).await; ctx.execute(\"a\", s, 2).await;", &["L0219"]),
