@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 /// A function that a flow names, and one that it may not use. The macro writes
-/// `clock(Named(&named, &banned).kind(), named)`: the inherent method is that of one and the same, and goes before the
+/// `clock(Named(&named, &banned).kind(), named).0`: the inherent method is that of one and the same, and goes before the
 /// trait's.
 pub struct Named<'f, N, B>(pub &'f N, pub &'f B);
 
@@ -34,6 +34,10 @@ pub struct Banned;
 /// Any other function. Of each of the questions below, the answer is yes for it alone.
 pub struct Own<N>(PhantomData<N>);
 
+/// A function that was looked at. It is taken out as a field, so that where it goes says nothing of the one that comes in: that
+/// may be coerced to a pointer.
+pub struct Passed<F>(pub F);
+
 /// Whether a function reads no clock.
 #[diagnostic::on_unimplemented(
     message = "[L0211] a flow reads a clock here, which shows another time on replay",
@@ -46,8 +50,8 @@ pub trait NoClock<F> {}
 impl<F> NoClock<F> for Own<F> {}
 
 /// The function, if it reads no clock.
-pub fn clock<K: NoClock<F>, F>(_: K, function: F) -> F {
-    function
+pub fn clock<K: NoClock<F>, F>(_: K, function: F) -> Passed<F> {
+    Passed(function)
 }
 
 /// Whether a function is not random.
@@ -62,8 +66,8 @@ pub trait NoRandomness<F> {}
 impl<F> NoRandomness<F> for Own<F> {}
 
 /// The function, if it is not random.
-pub fn randomness<K: NoRandomness<F>, F>(_: K, function: F) -> F {
-    function
+pub fn randomness<K: NoRandomness<F>, F>(_: K, function: F) -> Passed<F> {
+    Passed(function)
 }
 
 /// Whether a function starts nothing.
@@ -78,8 +82,8 @@ pub trait NoSpawning<F> {}
 impl<F> NoSpawning<F> for Own<F> {}
 
 /// The function, if it starts nothing.
-pub fn spawning<K: NoSpawning<F>, F>(_: K, function: F) -> F {
-    function
+pub fn spawning<K: NoSpawning<F>, F>(_: K, function: F) -> Passed<F> {
+    Passed(function)
 }
 
 /// Whether a function is no timer.
@@ -94,8 +98,8 @@ pub trait NoSleeping<F> {}
 impl<F> NoSleeping<F> for Own<F> {}
 
 /// The function, if it is no timer.
-pub fn sleeping<K: NoSleeping<F>, F>(_: K, function: F) -> F {
-    function
+pub fn sleeping<K: NoSleeping<F>, F>(_: K, function: F) -> Passed<F> {
+    Passed(function)
 }
 
 /// Whether a function touches nothing outside.
@@ -110,6 +114,6 @@ pub trait NothingOutside<F> {}
 impl<F> NothingOutside<F> for Own<F> {}
 
 /// The function, if it touches nothing outside.
-pub fn outside<K: NothingOutside<F>, F>(_: K, function: F) -> F {
-    function
+pub fn outside<K: NothingOutside<F>, F>(_: K, function: F) -> Passed<F> {
+    Passed(function)
 }

@@ -79,11 +79,17 @@ pub(crate) fn judge(path: &Path, imported: bool, own: bool) -> Option<Verdict> {
         .iter()
         .find_map(|ban| ban.paths.iter().find(|shape| shape.fits(path)).map(|shape| (ban, shape)))?;
     match *shape {
+        // A variant or a constant, `std::process::ExitCode::SUCCESS`, does nothing.
+        Under(["std", ..]) if !names_function(path) => None,
         _ if known => Some(Verdict::Refused { ban, may_be_own: !imported && may_be_own(path) }),
         Is(_, functions) => Some(Verdict::Asked { ban, functions }),
         _ if own || path.segments.len() > shape.len() => None,
         _ => Some(Verdict::Refused { ban, may_be_own: true }),
     }
+}
+
+fn names_function(path: &Path) -> bool {
+    path.segments.last().is_some_and(|last| !last.ident.to_string().starts_with(char::is_uppercase))
 }
 
 /// Whether somebody may call something of his own so.
@@ -293,6 +299,8 @@ mod tests {
             "crate::Utc::now",
             "shop::Utc::now",
             "thread::count",
+            "std::env::VarError::NotPresent",
+            "std::process::ExitCode::SUCCESS",
         ] {
             assert_eq!(number(fine), "", "{fine}");
         }

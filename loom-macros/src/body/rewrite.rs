@@ -124,7 +124,7 @@ pub(crate) fn open_counted(body: &mut Block, depth: usize) {
     body.stmts.insert(0, Stmt::Expr(Expr::Verbatim(opening), None));
 }
 
-/// `path` → `clock(Named(&path, &function).kind(), path)`, for each of the functions: the same, unless it is one of them,
+/// `path` → `clock(Named(&path, &function).kind(), path).0`, for each of the functions: the same, unless it is one of them,
 /// as `loom-runtime/src/reached.rs` says. The path is written anew each time, so that what its generic parameters are is
 /// left to where it is used.
 pub(crate) fn unless_banned(path: &ExprPath, asks: &str, functions: &[&str], runtime: &RuntimePath) -> Expr {
@@ -153,7 +153,8 @@ pub(crate) fn unless_banned(path: &ExprPath, asks: &str, functions: &[&str], run
         let compared = group(quote_spanned!(last=> &#path, &#function));
         let (kind, nothing) = (Ident::new("kind", last), group(TokenStream::new()));
         let told = group(quote!(#named #compared.#kind #nothing, #value));
-        quote!(#asks #told)
+        let field = quote_spanned!(last=> .0);
+        quote!(#asks #told #field)
     });
     Expr::Verbatim(value)
 }

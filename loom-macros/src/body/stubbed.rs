@@ -8,10 +8,10 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Block, Expr, ExprMethodCall, Ident, Macro};
 
 use super::calls::{self, Syscall};
-use super::macros::{Select, is_unbiased_select};
+use super::macros::Select;
 
 /// The content of the braces without the contexts that are given to what is called, `ctx.part("h", helper(ctx, 1))`, the
-/// awaits of what is handed on, `ctx.run(step(x).await)`, and a `select!` that is none of ours; of what does not parse, all
+/// awaits of what is handed on, `ctx.run(step(x).await)`, and a `select!` whose branches are none of ours; of what does not parse, all
 /// of it.
 pub(crate) fn stubbed(body: &Group, ctx: &Ident) -> TokenStream {
     let Ok(mut stmts) = Block::parse_within.parse2(body.stream()) else { return body.stream() };
@@ -51,8 +51,7 @@ impl VisitMut for Without<'_> {
 
     fn visit_macro_mut(&mut self, mac: &mut Macro) {
         let is_select = mac.path.segments.last().is_some_and(|last| last.ident == "select");
-        let is_known = || syn::parse2::<Select>(mac.tokens.clone()).is_ok_and(|select| select.is_known());
-        if is_unbiased_select(&mac.path, &mac.tokens) || is_select && !is_known() {
+        if is_select && syn::parse2::<Select>(mac.tokens.clone()).is_ok_and(|select| !select.is_known()) {
             self.found = true;
             mac.path = syn::parse_quote!(::core::unreachable);
             mac.tokens = TokenStream::new();

@@ -49,8 +49,10 @@ const _: () = {
     const _: fn() = || {
         use ::loom::__v1::AnyFunction as _;
         ::loom::__v1::clock(
-            ::loom::__v1::Named(&SystemTime::now, &::std::time::SystemTime::now).kind(),
-            SystemTime::now,
-        );
+                ::loom::__v1::Named(&SystemTime::now, &::std::time::SystemTime::now)
+                    .kind(),
+                SystemTime::now,
+            )
+            .0;
     };
 };
