@@ -1,6 +1,6 @@
 //! The paths that a flow may not use, and what to use instead. A macro cannot see what a name means: what is written in
-//! full, or imported by the body, is told by its text, and of a short name the compiler is asked, `loom-runtime/src/reached.rs`. What
-//! hides behind a helper is caught at run time, if at all.
+//! full, or imported by the body, is told by its text, and of a short name the compiler is asked, as
+//! `loom-runtime/src/reached.rs` says. What hides behind a helper is caught at run time, if at all.
 
 use quote::ToTokens as _;
 use syn::Path;
@@ -74,7 +74,7 @@ pub(crate) enum Verdict {
 /// Judges a path as it is written, or as the body's own imports complete it. `own` when it says that it begins in the user's
 /// crate, or the body declares its first name.
 pub(crate) fn judge(path: &Path, imported: bool, own: bool) -> Option<Verdict> {
-    let known = !own && (imported || path.leading_colon.is_some() || is_foreign(path));
+    let known = !own && is_foreign(path);
     let (ban, shape) = BANS
         .iter()
         .find_map(|ban| ban.paths.iter().find(|shape| shape.fits(path)).map(|shape| (ban, shape)))?;
@@ -88,6 +88,7 @@ pub(crate) fn judge(path: &Path, imported: bool, own: bool) -> Option<Verdict> {
     }
 }
 
+/// Whether a path ends as those of functions do.
 fn names_function(path: &Path) -> bool {
     path.segments.last().is_some_and(|last| !last.ident.to_string().starts_with(char::is_uppercase))
 }
@@ -149,6 +150,8 @@ static BANS: &[Ban] = &[
             Ends(&["Local", "now"]),
             Ends(&["Timestamp", "now"]),
             Ends(&["Zoned", "now"]),
+            Ends(&["time", "OffsetDateTime", "now_utc"]),
+            Ends(&["time", "OffsetDateTime", "now_local"]),
             Ends(&["OffsetDateTime", "now_utc"]),
             Ends(&["OffsetDateTime", "now_local"]),
         ],
@@ -269,6 +272,8 @@ mod tests {
             ("SystemTime::now", "L0211?"),
             ("std::time::Instant::now", "L0211!"),
             ("::std::time::Instant::now", "L0211!"),
+            ("::shop::Instant::now", "L0211?"),
+            ("time::OffsetDateTime::now_utc", "L0211"),
             ("Utc::now", "L0211"),
             ("chrono::Utc::now", "L0211"),
             ("rand::random", "L0212"),

@@ -38,7 +38,8 @@ pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream], held: Option<
 /// What is put in hangs behind the future, and ends where it ends: an expression that begins and ends with the user's
 /// tokens has the span that it has in any other function, so that the compiler points and mends where it should.
 ///
-/// What the future is, `loom-runtime/src/awaited.rs` is asked by the path of the runtime: a timer or a task of tokio is refused there.
+/// What the future is, `loom-runtime/src/awaited.rs` is asked, by the runtime's path if it is given: a timer or a task of
+/// tokio is refused there.
 pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: Option<&RuntimePath>) -> Expr {
     let line = line(at);
     let start = Span::mixed_site().located_at(future.span());

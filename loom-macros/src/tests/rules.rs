@@ -521,6 +521,8 @@ fn of_names_that_the_body_imports() {
         ("use tokio::time::sleep; let sleep = |d| d; sleep(d);", &[]),
         ("use tokio::time::sleep; { fn sleep() {} sleep(); }", &[]),
         ("use crate::time::sleep; sleep(d);", &[]),
+        ("use shop::{Utc, fs}; Utc::now(); fs::read(p);", &["outside?"]),
+        ("use time::OffsetDateTime; OffsetDateTime::now_utc();", &["L0211"]),
         ("use std::{fs::Metadata, time::Duration}; Duration::from_secs(1);", &[]),
         ("sleep(d).await; spawn(x);", &[]),
         (
