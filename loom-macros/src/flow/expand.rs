@@ -87,9 +87,19 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
             }
         },
     };
+    let asked = flow.survey.as_ref().map(|survey| &survey.asked).filter(|asked| !asked.is_empty());
+    let asked = asked.map(|asked| {
+        quote_spanned! {Span::mixed_site()=>
+            const _: fn() = || { use #runtime::AnyFunction as _; #(#asked;)* };
+        }
+    });
     let twice = !item::named_again(flow.ctx.iter().chain(&flow.inputs)).is_empty();
-    let body = (flow.ctx.is_some() && flow.unusable.is_empty() && !twice)
-        .then(|| body_function(flow, &flow.raw_body()));
+    let ctx = flow.ctx.as_ref().filter(|_| flow.unusable.is_empty() && !twice);
+    let body = ctx.map(|ctx| {
+        let mut body = Group::new(Delimiter::Brace, body::stubbed(&flow.item.body, &ctx.ident));
+        body.set_span(flow.item.body.span());
+        body_function(flow, &TokenTree::Group(body).into())
+    });
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
@@ -97,6 +107,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         const _: () = {
             #implementation
             #body
+            #asked
         };
     }
 }
@@ -312,9 +323,12 @@ fn with_handle(survey: &Survey, flow: &Flow) -> TokenStream {
         quote_spanned!(Span::mixed_site()=> let #handle = ::core::clone::Clone::clone(&#ctx);)
     });
     let runtime = &flow.runtime;
+    let any_function =
+        survey.asks.then(|| quote_spanned!(Span::mixed_site()=> use #runtime::AnyFunction as _;));
     let opening = quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]
         use #runtime::Seen as _;
+        #any_function
         #handle
     };
     // Between the user's braces, where the compiler looks for a value.

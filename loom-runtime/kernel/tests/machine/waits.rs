@@ -225,7 +225,11 @@ fn b70_the_next_run_begins_once_the_children_of_this_one_have_ended() {
     assert_eq!(play.suspend(), Status::Suspended);
     // Other code has not decided it otherwise: it is on record.
     let mut play = Play::resume(&play.log, &rolling("another"));
-    assert_eq!(play.machine.fault().map(|report| report.fault), Some(Fault::Divergence), "told, not recorded");
+    assert_eq!(
+        play.machine.fault().map(|report| report.fault),
+        Some(Fault::Divergence),
+        "told, not recorded"
+    );
     play.message("news", json!(7), 1);
     assert_eq!(gone(&mut play, "pack", 3), Offered::Accepted);
     assert_eq!(play.state().run, 1);
@@ -248,7 +252,11 @@ fn b69_what_ends_an_execution_stays_in_the_inbox_until_the_end_is_on_record() {
     play.machine.flush();
     play.pump();
     assert_eq!(play.closed, None, "`work` has not stopped");
-    assert_eq!(play.consumed(), [0_u64; 0], "were the owner to die now, nobody else would know of the cancel");
+    assert_eq!(
+        play.consumed(),
+        [0_u64; 0],
+        "were the owner to die now, nobody else would know of the cancel"
+    );
     play.end("work", AttemptEnd::Stopped(EffectError::Cancelled));
     play.pump();
     assert_eq!(play.closed, Some(Status::Cancelled));
@@ -269,9 +277,8 @@ fn b57_an_update_without_a_reply_is_refused_once_though_the_end_waits() {
     play.pump();
     play.answer("enough", json!(0), 2);
     play.pump();
-    let refused = |play: &Play| {
-        play.log.iter().filter(|e| e.event.kind() == Kind::MessageDeadLettered).count()
-    };
+    let refused =
+        |play: &Play| play.log.iter().filter(|e| e.event.kind() == Kind::MessageDeadLettered).count();
     assert_eq!((refused(&play), play.closed), (1, None), "its sender does not wait for the child");
     assert_eq!(play.suspend(), Status::Suspended);
     let mut play = Play::resume(&play.log, &flow);
