@@ -193,7 +193,6 @@ fn of_keys_that_are_the_same() {
         "\"x\"",
         "7",
         "KEY",
-        "Self::KEY",
         "shop::KEY",
         "limit",
         "&order.id",
