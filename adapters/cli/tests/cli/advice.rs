@@ -173,6 +173,17 @@ async fn a_cancel_by_force_runs_nothing_of_the_flow() {
 }
 
 #[tokio::test]
+async fn what_is_mistyped_is_not_taken_for_nothing() {
+    let shell = Shell::default();
+    for line in ["archive list --archive /nowhere", "archive show o --archive /nowhere"] {
+        shell.run(line).await.ends(Exit::Refused).warns("`/nowhere` is no folder");
+    }
+    let said = shell.run(&format!("show {}", "x".repeat(5_000))).await.ends(Exit::Usage);
+    assert!(said.err.len() < 500, "{}", said.err);
+    said.warns("cannot name an execution");
+}
+
+#[tokio::test]
 async fn a_verdict_names_its_attempt() {
     let shell = Shell::default();
     crate::made::doubtful(&shell.store).await;
