@@ -84,7 +84,7 @@ pub(crate) fn missing_flow(flow: &str, done: &str) -> String {
 pub(crate) fn long_history(row: &ExecutionRow, most: u64) -> Option<String> {
     let events = row.next - row.base.min(row.next);
     (!row.status.is_terminal() && events >= most / 5 * 4).then(|| {
-        format!("{events} of {most} events that a run may have: let the flow `continue_as_new` before")
+        format!("{events} of {most} events that a run may have: let the flow `continue_as_new` before that")
     })
 }
 

@@ -137,6 +137,13 @@ async fn a_run_that_gets_long_says_so_before_it_parks() {
         let text = if out { printed.text() } else { said.text() };
         assert!(text.contains("of 4 events that a run may have"), "{line}: {text} {}", printed.text());
     }
+    let (printed, said) = (crate::support::Pipe::default(), crate::support::Pipe::default());
+    let mut console = shell.console(&printed, &said, "");
+    let (stop, stopped) = tokio::sync::mpsc::unbounded_channel();
+    console.stop = cli::Stop::Channel(stopped);
+    stop.send(()).unwrap();
+    assert_eq!(cli::run_with(app(), words("worker"), &mut console).await, Exit::Done);
+    assert_eq!(said.text().matches("warning: o has 5 of 4 events").count(), 1, "{}", said.text());
 }
 
 #[tokio::test]
