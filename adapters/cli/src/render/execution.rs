@@ -40,7 +40,11 @@ pub(crate) fn standing(
         (_, Some(Outcome::Completed(value))) => {
             format!("{id} {status}: {}\n", shorten(value.as_str(), 10 * PAYLOAD))
         }
-        (_, Some(Outcome::Failed(failed))) => format!("{id} {status}: {}\n", failure(failed)),
+        (_, Some(Outcome::Failed(failed))) => {
+            let fields =
+                fields(failed).map(|fields| format!("  fields    {}\n", shorten(fields, 2 * PAYLOAD)));
+            format!("{id} {status}: {}\n{}", failure(failed), fields.unwrap_or_default())
+        }
         (_, Some(Outcome::Cancelled { reason, by })) => format!("{id} {status} by {by}: {reason}\n"),
         (Status::Parked, _) => {
             let mut text = format!("{id} {status}\n");
@@ -49,10 +53,11 @@ pub(crate) fn standing(
             }
             let verdicts: Vec<_> =
                 waits.iter().filter(|wait| matches!(wait, Wait::Verdict { .. })).cloned().collect();
-            if verdicts.is_empty() && !pending.iter().any(Pending::helps) {
-                if let Some(report) = &state.parked {
-                    text.push_str(&format!("  then:  {}\n", then(report, row, program)));
-                }
+            if verdicts.is_empty()
+                && !pending.iter().any(Pending::helps)
+                && let Some(report) = &state.parked
+            {
+                text.push_str(&format!("  then:  {}\n", then(report, row, program)));
             }
             text.push_str(&indent(&wait::waits(&verdicts, id, program, now), 2));
             text + &told

@@ -157,6 +157,19 @@ async fn a_refusal_is_told_once() {
     assert!(!said.out.contains("denied: denied"), "{}", said.out);
 }
 
+/// Not only how a failure is called, but what it is about, where it is first heard of.
+#[tokio::test]
+async fn a_failure_tells_its_fields() {
+    let shell = Shell::default();
+    let mut made = Made::new(&shell.store, "f", "till", json!(1));
+    let mut failure = loom::kernel::Failed::from(EffectError::Cancelled);
+    (failure.code, failure.message) = ("TooHigh".into(), "The price is too high.".into());
+    (failure.engine, failure.error) = (None, Some(payload(json!({"TooHigh": {"limit": 12}}))));
+    made.event(Event::ExecutionFailed(loom::kernel::ExecutionFailure { failure })).store().await;
+    let said = shell.run("start till 1 --id f").await.ends(Exit::Failed);
+    said.says("f failed: TooHigh: The price is too high.").says(r#"fields    {"TooHigh":{"limit":12}}"#);
+}
+
 /// One key, two senders: neither is told that it said something else.
 #[tokio::test]
 async fn a_key_of_another_sender_is_said_to_be_one() {
