@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use kernel::Fingerprints;
 use linkme::distributed_slice;
 
 use crate::{
     Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, MessageDescriptor,
     NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service,
-    Skill, SkillDescriptor, Step, StepDescriptor, StepFn, Tool, ToolDescriptor,
+    Skill, SkillDescriptor, Step, StepDescriptor, StepFn, Tool, ToolDescriptor, code,
 };
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.
@@ -209,6 +210,12 @@ impl Entry {
 }
 
 impl Registry {
+    /// The fingerprints of a flow, as this program has it: what the log of each of its runs begins with, and what an
+    /// execution that waits for code waits for.
+    pub fn code(&self, flow: &FlowDescriptor) -> Fingerprints {
+        code::of(flow, self)
+    }
+
     /// Everything that the macros linked into this program.
     pub fn linked() -> Self {
         let flows = FLOWS_V1.iter().copied().map(Entry::Flow);

@@ -70,6 +70,11 @@ impl App {
         Handle::new(self.clone(), id.clone())
     }
 
+    /// What payloads and logs may be at most in this program.
+    pub fn limits(&self) -> crate::Limits {
+        self.engine.limits
+    }
+
     /// The flows, steps and other items of this program.
     pub fn registry(&self) -> &Registry {
         &self.engine.registry

@@ -2,7 +2,7 @@
 //! Not the finding out: that is [`crate::waits`].
 
 use loom_runtime::{
-    Timestamp,
+    Status, Timestamp,
     view::{Pending, Wait},
 };
 
@@ -62,7 +62,11 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
                     line(format!("  replies  {}", shorten(&hint(reply), 160)));
                 }
             }
-            Wait::Child { frame, child } => line(format!("child {frame}, as {child}")),
+            Wait::Child { frame, child, status } if *status == Some(Status::Parked.name()) => {
+                line(format!("child {frame}, as {child}, which is parked"));
+                line(format!("  why      {}", command(&[program, "show"], &[child], &[])));
+            }
+            Wait::Child { frame, child, .. } => line(format!("child {frame}, as {child}")),
             Wait::Step { frame, attempt } => line(format!("step {frame}, attempt {attempt}")),
         }
     }

@@ -55,6 +55,7 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         }
     };
     line("doc", first_line(flow.doc).to_owned());
+    line("code", format!("{:016x}", registry.code(flow).body));
     if let Some(agent) = registry.agent(flow.name) {
         line("agent", limits(agent));
         line("tools", agent.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", "));
@@ -230,6 +231,7 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
         "name": flow.name,
         "doc": flow.doc,
         "location": flow.location.to_string(),
+        "code": format!("{:016x}", registry.code(flow).body),
         "steps": steps(flow),
         "emits": emitted(flow, registry),
         "gates": gates,
