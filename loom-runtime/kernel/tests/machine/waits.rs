@@ -264,6 +264,37 @@ fn b69_what_ends_an_execution_stays_in_the_inbox_until_the_end_is_on_record() {
 }
 
 #[test]
+fn b49_an_answer_that_was_there_before_its_gate_is_told_of_when_that_goes_at_once() {
+    // The flow drops the gate in the pass that asks for it; or ends in that pass, or begins another run.
+    for how in ["drops it", "ends", "goes on as new"] {
+        let flow = flow(move |cx| async move {
+            told(step(&cx, "work", json!(0)).await);
+            let mut asked = gate(&cx, "ask", None);
+            match how {
+                "drops it" => drop_begun(asked).await,
+                "ends" => begin(Box::leak(Box::new(asked))).await,
+                _ => {
+                    begin(&mut asked).await;
+                    cx.continue_as_new(payload(json!(1)));
+                    std::future::pending::<()>().await;
+                }
+            }
+            ok(())
+        });
+        let mut play = Play::start(&flow);
+        play.answer("ask", json!("early"), 1);
+        play.done("work", json!(0));
+        play.flush();
+        let letters = play.log.iter().filter_map(|e| match &e.event {
+            Event::MessageDeadLettered(letter) => Some(letter.message.topic.clone()),
+            _ => None,
+        });
+        assert_eq!(letters.collect::<Vec<_>>(), ["gate:ask"], "{how}: {:?}", play.told());
+        assert_eq!(play.consumed(), [1], "{how}");
+    }
+}
+
+#[test]
 fn b57_an_update_without_a_reply_is_refused_once_though_the_end_waits() {
     let flow = flow(|cx| async move {
         let update = receive(&cx, "get", "orders").await;
