@@ -231,7 +231,7 @@ on_both! {
                 assert_eq!(row.status, Status::Cancelled, "{run}");
             }
         }
-        assert_eq!(of.show().await.unwrap().running, [last.clone()]);
+        assert_eq!(of.show().await.unwrap().running, std::slice::from_ref(last));
         let all = rig.world.all();
         let often = |end: &str| all.keys().filter(|what| what.ends_with(end)).count();
         assert!(often("ended") + 1 >= often("began"), "{all:?}");
