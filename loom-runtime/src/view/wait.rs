@@ -98,6 +98,7 @@ pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
         let child = |(frame, child): (&FrameId, &kernel::ExecutionId)| Wait::Child {
             frame: frame.to_string(),
             child: child.to_string(),
+            status: None,
         };
         return state.awaited().map(child).collect();
     }
