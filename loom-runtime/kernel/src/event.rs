@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, ExecutionId, Failed,
+    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, Ending, ExecutionId, Failed,
     Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Outcome, Parent,
     ParkReport, Payload, Timestamp, UpdateAnswered,
 };
@@ -222,6 +222,8 @@ understood {
     WatchAdded(Parent) = "WATCH_ADDED",
     /// An effect was refused by a ceiling or policy: its body does not run, and its frame fails next.
     EffectDenied(EffectDenied) = "EFFECT_DENIED",
+    /// How it ends is decided, and is written once its children have ended.
+    ExecutionEnding(Ending) = "EXECUTION_ENDING",
 }
 reserved {
     /// The authorizer refused to start or resume it.

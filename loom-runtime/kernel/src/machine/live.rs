@@ -1,7 +1,7 @@
 //! Live transitions: each input becomes events, one delivery and what the flow asks for next.
 //! Not the waiting for them: the driver brings inputs, this never blocks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
@@ -10,8 +10,8 @@ use super::{
     poll::{Moment, Turn},
 };
 use crate::{
-    Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied, EffectError,
-    Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
+    Abandoned, Cancelled, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied,
+    EffectError, End, Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
     ParkReport, Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
     UnfoldableEvent,
 };
@@ -33,8 +33,8 @@ pub(super) type Done = Result<Offered, ParkReport>;
 impl Machine {
     /// Takes an input that is neither history nor the end of a write.
     pub(super) fn take(&mut self, input: Input) -> Offered {
-        if self.lets_go_alive() && !self.journal.is_writing() {
-            self.phase = Phase::Live; // nobody was told yet that it lets go
+        if !self.journal.is_writing() {
+            self.stay(); // nobody was told yet that it lets go
         }
         let done = match &self.phase {
             Phase::Live => self.take_live(input),
@@ -42,6 +42,7 @@ impl Machine {
                 let ends = !matches!(**event, Event::ExecutionParked(_) | Event::ExecutionSuspended(_));
                 return self.take_closing(input, ends);
             }
+            Phase::Ending => return self.take_ending(input),
             Phase::Rolling(_) => return self.take_rolling(input),
             Phase::Replaying(_) => return self.take_replaying(input),
             Phase::Closed(..) => return Offered::Ignored("the owner has let go"),
@@ -101,19 +102,21 @@ impl Machine {
     /// ends; else they stay in the inbox, for a refusal to bring them again, or for the next owner.
     fn take_closing(&mut self, input: Input, ends: bool) -> Offered {
         match input {
-            // It stays in the inbox, for a flow that would tidy up may go on.
-            Input::Cancel { .. } if self.lets_go_alive() => Offered::Ignored("the owner lets go"),
+            // It stays in the inbox: what is on its way may be refused, and a flow that would tidy up may go on.
+            Input::Cancel { .. } if self.lets_go_alive() || self.journal.is_closing() => {
+                Offered::Ignored("the owner lets go")
+            }
             // So does it until code comes that gets to where the flow may have something to tidy up.
             Input::Cancel { force: false, .. } if self.may_tidy_up_later() => {
                 Offered::Ignored("it waits for code that can tell the flow")
             }
-            Input::Cancel { reason, by, item, .. } => {
-                self.journal.consume(item);
-                let (reason, by) = match self.state().cancel.clone() {
-                    Some(earlier) => (earlier.reason, earlier.by),
-                    None => (reason, by),
-                };
-                self.cancel(reason, by);
+            Input::Cancel { item, .. } if self.ends_cancelled() => {
+                self.last_items.push(item);
+                Offered::Ignored("it is being cancelled already")
+            }
+            Input::Cancel { reason, by, force, item } => {
+                self.note_what_was_returned();
+                self.cancel(Cancelled { reason, by }, force, item);
                 Offered::Accepted
             }
             Input::HandBack => {
@@ -140,6 +143,20 @@ impl Machine {
                 Offered::Ignored("the execution ends")
             }
             _ => Offered::Ignored("the owner lets go"),
+        }
+    }
+
+    /// Whether the end that is about to be written is a cancelled one.
+    fn ends_cancelled(&self) -> bool {
+        matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionCancelled(_)))
+    }
+
+    /// A cancel comes before an end that is not written; what the flow has come to is on record all the same.
+    fn note_what_was_returned(&mut self) {
+        let Phase::Closing(event) = &self.phase else { return };
+        if let (Some(end), None) = (End::returned(event), &self.state().ending) {
+            // Always follows from the state of an execution that has not ended yet.
+            let _ = self.record_end(end, BTreeSet::new());
         }
     }
 
@@ -353,14 +370,25 @@ impl Machine {
         if let Some(due) = due {
             self.dues.remove(&(due, frame.clone()));
         }
-        self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame));
+        let of_frame = |owed: &Owed| matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame);
+        let (dropped, owed): (Vec<_>, Vec<_>) = std::mem::take(&mut self.owed).into_iter().partition(of_frame);
+        self.owed = VecDeque::from(owed);
         if let Some(topic) = topic {
             self.post.forget(&topic, opened);
         }
+        let unstarted = self.is_unstarted(&frame) && !self.goes_on_alone(&frame);
         self.forget_child(&frame);
-        let last_word = self.cancel_child(&frame);
+        let last_word = self.cancel_child(&frame).filter(|_| !unstarted);
         self.commit(Event::StepAbandoned(Abandoned { frame: frame.clone() }))?;
         last_word.into_iter().for_each(|post| self.journal.post(post));
+        if unstarted {
+            self.never_started(frame.clone())?;
+        }
+        for owed in dropped {
+            if let Owed::Answer(gate, early) = owed {
+                self.bury_answer(gate, early, "the gate is closed");
+            }
+        }
         if at_most_once && may_have_run {
             self.doubt(frame.clone(), attempt, "abandoned")?;
         }

@@ -7,6 +7,7 @@
 mod branch;
 mod call;
 mod cx;
+mod ending;
 mod exchange;
 mod live;
 mod pass;
@@ -27,8 +28,7 @@ pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
-    Batch, Cancelled, Completed, Delivery, Digest, EffectError, Envelope, Event, ExecutionFailure,
-    ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, Message, Outcome, Parent, ParkReport,
+    Batch, Delivery, Digest, EffectError, End, Envelope, Event, ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, Message, Outcome, Parent, ParkReport,
     Parked, Payload, RetryClass, StartChild, State, Status, Suspended, Timestamp, journal::Journal,
 };
 
@@ -287,6 +287,8 @@ pub struct Machine {
     children: VecDeque<(u64, FrameId)>,
     post: exchange::PostOffice,
     revoked: VecDeque<(FrameId, u32)>,
+    /// Inbox items that the log holds once the end is on record.
+    last_items: Vec<u64>,
     /// Outcomes that the machine owes itself, before it takes others.
     owed: VecDeque<live::Owed>,
     /// Every event before this sequence that an effect can rest on: barrier of default steps.
@@ -308,6 +310,8 @@ enum Phase {
     /// Events of the log come in; one segment is held back until the next outcome completes it.
     Replaying(Option<replay::Segment>),
     Live,
+    /// How the run ends is on record, and children are waited for: see [`State::ending`].
+    Ending,
     /// The owner lets go with this event, once everything before it is on its way.
     Closing(Box<Event>),
     /// The next run begins with this input, once everything before it is durable.
@@ -354,6 +358,7 @@ impl Machine {
             children: VecDeque::new(),
             post: exchange::PostOffice::default(),
             revoked: VecDeque::new(),
+            last_items: Vec::new(),
             owed: VecDeque::new(),
             facts: 0,
             flush: false,
@@ -465,7 +470,7 @@ impl Machine {
     /// Whether the execution goes on without anything from outside: attempts run, or it closes.
     pub fn is_busy(&self) -> bool {
         let runs = !self.active.is_empty() || !self.leaving.is_empty() || !self.children.is_empty();
-        runs || !matches!(self.phase, Phase::Live)
+        runs || !matches!(self.phase, Phase::Live | Phase::Ending)
     }
 
     /// Whether an attempt waits for the log, or a closing event does.
@@ -516,12 +521,20 @@ impl Machine {
 
     fn refused(&mut self) -> Offered {
         self.journal.refused();
-        // While the flow lives (it waits, or for a verdict), letting go is taken back whole; an end stands, and is
-        // tried again after the inbox was read.
-        if self.lets_go_alive() {
-            self.phase = Phase::Live;
-        }
+        // An end stands, and is tried again after the inbox was read.
+        self.stay();
         Offered::Accepted
+    }
+
+    /// Letting go is taken back whole while there is something to go on with: a flow, or a wait for children.
+    fn stay(&mut self) {
+        match &self.phase {
+            Phase::Closing(_) if self.flow.is_some() => self.phase = Phase::Live,
+            Phase::Closing(event) if matches!(**event, Event::ExecutionSuspended(_)) => {
+                self.phase = Phase::Ending;
+            }
+            _ => {}
+        }
     }
 
     /// Whether the owner is about to let go of a flow that could go on here.
@@ -531,12 +544,11 @@ impl Machine {
 
     /// The flow has returned. An accepted cancel is latched: it ends as cancelled, whatever that is.
     fn finish(&mut self, returned: FlowReturn) {
-        self.revoke_all();
-        self.phase = Phase::Closing(Box::new(match (self.state().cancel.clone(), returned) {
-            (Some(cancelled), _) => Event::ExecutionCancelled(cancelled),
-            (None, Ok(output)) => Event::ExecutionCompleted(Completed { output }),
-            (None, Err(failure)) => Event::ExecutionFailed(ExecutionFailure { failure }),
-        }));
+        self.end(match (self.state().cancel.clone(), returned) {
+            (Some(cancelled), _) => End::Cancelled(cancelled),
+            (None, Ok(output)) => End::Completed(output),
+            (None, Err(failure)) => End::Failed(failure),
+        });
     }
 
     /// A fault in code: the flow is torn down, the execution parks.
@@ -582,16 +594,14 @@ impl Machine {
         parks && (self.misfit || self.cx.shared.lock().heeds_cancel())
     }
 
-    fn cancel(&mut self, reason: String, by: String) {
-        self.tear_down();
-        self.in_doubt_where_running("cancelled");
-        self.revoke_all();
-        self.phase = Phase::Closing(Box::new(Event::ExecutionCancelled(Cancelled { reason, by })));
-    }
-
     fn suspend(&mut self) -> Offered {
         if self.is_busy() || self.journal.is_writing() {
             return Offered::Ignored("something still runs");
+        }
+        if matches!(self.phase, Phase::Ending) {
+            let (waiting, wake_at) = (self.state().awaited().map(|(id, _)| id.clone()).collect(), None);
+            self.phase = Phase::Closing(Box::new(Event::ExecutionSuspended(Suspended { waiting, wake_at })));
+            return Offered::Accepted;
         }
         let open = |status| !matches!(status, crate::FrameStatus::Settled | crate::FrameStatus::Abandoned);
         let frames = &self.journal.state().frames;
@@ -641,7 +651,11 @@ impl Machine {
             }
         }
         self.dues.clear();
-        self.owed.clear();
+        for owed in std::mem::take(&mut self.owed) {
+            if let live::Owed::Answer(gate, early) = owed {
+                self.early.insert(gate, early); // whoever gave it is told what becomes of it
+            }
+        }
         self.forget_children();
     }
 
