@@ -80,11 +80,12 @@ impl Machine {
         self.end_if_nobody_is_awaited();
     }
 
-    /// Nobody may know whether they were all started. One that was not, is now: it finds that it is to stop, and so
-    /// tells how it ended. And nobody, however late, can start it after that.
+    /// An owner before this one may have died before it started them. One that was not is started now: it finds that it
+    /// is to stop, and tells how it ended. And nobody, however late, can start it after that.
     fn await_children(&mut self, upto: u64) {
-        let waiting: Vec<_> = self.state().awaited().map(|(frame, _)| (upto, frame.clone())).collect();
-        self.children.extend(waiting);
+        let unsure = self.state().awaited().filter(|(frame, _)| !self.started.contains(*frame));
+        let unsure: Vec<_> = unsure.map(|(frame, _)| (upto, frame.clone())).collect();
+        self.children.extend(unsure);
     }
 
     /// The children whose ends this one waits for.

@@ -285,6 +285,8 @@ impl Machine {
             return None;
         };
         let (child, flow, input, input_version) = (child.clone(), flow.clone(), input.clone(), *version);
+        let shared = *shared;
+        self.started.insert(frame.clone());
         let parent = Parent { execution: self.config.execution.clone(), frame };
         Some(match shared {
             true => Command::WatchChild { child, by: parent },
@@ -338,8 +340,12 @@ impl Machine {
         self.refusal(frame).is_none().then_some(post)
     }
 
-    /// The same for a child whose end is awaited: it is told even if it is only started after that.
+    /// The same for a child whose end is awaited: one that may not be there yet finds it when it is.
     pub(super) fn tell_to_end(&self, frame: &FrameId) -> Option<Post> {
+        let is_dropped = self.state().frames.get(frame).is_some_and(|f| f.status == FrameStatus::Abandoned);
+        if is_dropped && self.started.contains(frame) {
+            return None; // it was told then
+        }
         parting(self.state(), &self.config.execution, frame, true)
     }
 
@@ -454,6 +460,7 @@ impl Machine {
         (self.phase, self.fault) = (Phase::Live, None);
         self.bury_early_answers("the run is over");
         self.post.waiting.clear();
+        self.started.clear();
         if self.state().ending.is_none() {
             self.refuse_updates("the run ended without a reply");
         }

@@ -285,6 +285,8 @@ pub struct Machine {
     strays: BTreeMap<FrameId, u32>,
     /// Children to be started, each once the log is durable up to a sequence.
     children: VecDeque<(u64, FrameId)>,
+    /// Those that this owner has had started in this run.
+    started: BTreeSet<FrameId>,
     post: exchange::PostOffice,
     revoked: VecDeque<(FrameId, u32)>,
     /// Inbox items that the log holds once the end is on record.
@@ -356,6 +358,7 @@ impl Machine {
             leaving: BTreeMap::new(),
             strays: BTreeMap::new(),
             children: VecDeque::new(),
+            started: BTreeSet::new(),
             post: exchange::PostOffice::default(),
             revoked: VecDeque::new(),
             last_items: Vec::new(),
