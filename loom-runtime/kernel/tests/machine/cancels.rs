@@ -483,6 +483,9 @@ fn the_request_is_settled_for_those_who_ask_later_and_children_can_be_tidied_up(
     assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
     play.child_done("undo", json!(0), 2);
     play.pump();
+    assert_eq!(play.closed, None, "`ship` tidies up too");
+    play.child_done("ship", json!("given back"), 3);
+    play.pump();
     cancelled(&play);
     assert_eq!(play.posted().len(), 1);
     replays(&play, &flow);

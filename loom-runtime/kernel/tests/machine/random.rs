@@ -70,6 +70,12 @@ fn assert_bodies(world: &World) {
     }
 }
 
+/// Whether an owner has let go of an end that waited.
+fn waits_for_children(log: &[kernel::Envelope]) -> bool {
+    let ending = log.iter().position(|e| e.event.kind() == Kind::ExecutionEnding).unwrap_or(log.len());
+    log[ending..].iter().any(|e| e.event.kind() == Kind::ExecutionSuspended)
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 
@@ -180,6 +186,23 @@ proptest! {
         drop(trace);
     }
 
+    /// A cancel by force ends it too, at any point; it waits for no child.
+    #[test]
+    fn a_cancel_by_force_at_any_point_ends_it(program in any_program(), seed: u64, before in 0..20_u64) {
+        let (calm, flow, _) = history(&program, seed, None);
+        let stride = usize::try_from(calm.points / 20 + 1).unwrap();
+        for point in (1..=calm.points).step_by(stride) {
+            let mut world = World::new(&flow, seed);
+            (world.cancel_at, world.force_at) = (Some(point.saturating_sub(before)), Some(point));
+            world.crash_odds = Some(30);
+            world.run();
+            prop_assert_eq!(world.log.iter().filter(|e| ends(&e.event)).count(), 1);
+            let play = Play::reading(&world.log, &flow, 1_000, CODE);
+            prop_assert_eq!(play.state(), &State::of(&world.log).unwrap());
+            prop_assert_eq!(play.machine.fault(), None);
+        }
+    }
+
     /// B49: answers that come before their gates are kept until the gates open, whoever owns the execution then.
     #[test]
     fn b49_early_answers_are_kept(program in any_program(), seed: u64) {
@@ -201,6 +224,7 @@ fn random_histories_reach_every_kind_of_event() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut kinds: BTreeMap<Kind, u32> = BTreeMap::new();
     let mut lengths = Vec::new();
+    let mut waited = 0;
     for seed in 0..200 {
         let program = any_program().new_tree(&mut runner).unwrap().current();
         let (world, flow, _) = history(&program, seed, Some(20));
@@ -208,6 +232,7 @@ fn random_histories_reach_every_kind_of_event() {
         let mut cancelled = World::new(&flow, seed);
         cancelled.cancel_at = Some(world.points / 2);
         cancelled.run();
+        waited += u32::from(waits_for_children(&cancelled.log));
         for event in world.log.iter().chain(&cancelled.log) {
             *kinds.entry(event.event.kind()).or_default() += 1;
         }
@@ -237,11 +262,13 @@ fn random_histories_reach_every_kind_of_event() {
         Kind::OutcomeDiscarded,
         Kind::CancelRequested,
         Kind::ExecutionCancelled,
+        Kind::ExecutionEnding,
         Kind::ChangeMarked,
         Kind::ContinuedAsNew,
     ] {
         assert!(kinds.get(&kind).copied().unwrap_or(0) > 10, "{}: {kinds:?}", kind.name());
     }
+    assert!(waited > 5, "{waited} owners let go while children had not ended");
     lengths.sort_unstable();
     assert!(lengths[100] >= 20 && lengths[199] >= 80, "{lengths:?}");
 }

@@ -192,12 +192,16 @@ fn what_a_run_left_behind_is_over() {
     assert!(matches!(play.wait(600), Offered::Ignored(_)), "nothing fires any more");
     play.end("work", AttemptEnd::Returned(payload(json!("late"))));
     play.pump();
-    assert_eq!(play.state().run, 1);
-    play.flush();
+    assert_eq!(play.state().run, 0, "`ship` has not ended");
     assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
     let with = play.batches.iter().find(|batch| !batch.posts.is_empty()).unwrap();
-    assert!(with.events.iter().any(|e| e.event.kind() == Kind::ContinuedAsNew), "with the new run");
-    assert_eq!(play.consumed(), [1], "the early answer is used up");
+    assert!(with.events.iter().any(|e| e.event.kind() == Kind::ExecutionEnding), "with the end of the run");
+    play.child_done("ship", json!("late"), 9);
+    play.pump();
+    assert_eq!(play.state().run, 1);
+    play.flush();
+    assert_eq!(play.posted().len(), 1);
+    assert_eq!(play.consumed(), [9, 1], "the early answer is used up");
     assert_eq!(play.pending(), ["ask".to_owned()].into());
     assert_eq!(play.machine.next_due(), None);
     // What comes for the run before finds nobody.
@@ -213,7 +217,7 @@ fn what_a_run_left_behind_is_over() {
     assert_eq!(play.offer(answer("for the second", 3)), Offered::Accepted);
     play.pump();
     assert_eq!(play.output(), json!("for the second"));
-    assert_eq!(play.consumed(), [1, 2, 3]);
+    assert_eq!(play.consumed(), [9, 1, 2, 3]);
     every_cut_of_every_run_replays(&play.log, &flow);
 }
 
@@ -231,6 +235,9 @@ fn an_end_or_a_child_of_the_run_before_is_not_taken_for_one_of_this() {
     let mut play = Play::start(&flow);
     let old = play.child_of("ship");
     play.done("work", json!(0));
+    assert_eq!(play.state().run, 0, "its end would be taken for that of the next run's");
+    play.child_done("ship", json!("at last"), 9);
+    play.pump();
     assert_eq!(play.state().run, 1);
     let outcome = kernel::Outcome::Completed(payload(json!("the old one")));
     let late = Input::ChildSettled { frame: id("ship"), child: old.clone(), outcome, item: 1 };
