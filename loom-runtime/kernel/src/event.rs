@@ -95,6 +95,13 @@ pub enum UnreadableEvent {
     },
 }
 
+impl UnreadableEvent {
+    /// Whether a newer build can read it.
+    pub const fn is_newer(&self) -> bool {
+        matches!(self, Self::Kind { .. } | Self::Schema { .. })
+    }
+}
+
 macro_rules! events {
     (
         understood { $($(#[$doc:meta])* $name:ident($body:ty) = $wire:literal,)* }

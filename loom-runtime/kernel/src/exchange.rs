@@ -275,6 +275,8 @@ pub enum Told {
     },
     /// A message.
     Message(Message),
+    /// It is to be tried again although it is parked: said by its own owner, as it parks.
+    Again,
 }
 
 /// A child to start.

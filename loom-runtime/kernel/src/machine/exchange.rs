@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, EffectError, End, Event,
-    ExecutionId, Fault, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
-    MessageSent, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, State, Told,
+    ExecutionId, Fault, Fingerprints, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
+    MessageSent, Migrated, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, State, Told,
     UpdateAnswered,
 };
 
@@ -135,6 +135,11 @@ impl Machine {
                 let message = format!("reading a message on `{topic}` panicked: {said}");
                 ParkReport::new(Fault::FlowPanicked, message).frame(&frame)
             })?;
+            if let (Err(reason), Some(home)) = (&checked, self.home) {
+                let said = format!("a message on `{topic}` cannot be read by this program: {reason}");
+                self.post.keep(message, item);
+                return Err(self.left_to(home, ParkReport::new(Fault::Undecodable, said).frame(&frame)));
+            }
             self.journal.consume(item);
             if let Err(reason) = checked {
                 self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }))?;
@@ -145,6 +150,14 @@ impl Machine {
             self.deliver(frame, Event::MessageReceived(received), Settled::Received(message))?;
         }
         Ok(())
+    }
+
+    /// The execution goes back to the code that it came from, which may know better.
+    fn left_to(&mut self, home: Fingerprints, report: ParkReport) -> ParkReport {
+        let from = self.state().code;
+        // Always follows from the state of an execution that has not ended yet.
+        let _ = self.commit(Event::ExecutionMigrated(Migrated { from, to: home, input: None }));
+        report
     }
 
     /// An answer was accepted and comes too late for its gate: whoever gave it finds it on record.

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Abandoned, Cancelled, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied,
     EffectError, End, Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
-    ParkReport, Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
-    UnfoldableEvent,
+    ParkReport, Payload, Post, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
+    Told, UnfoldableEvent,
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -107,7 +107,8 @@ impl Machine {
                 Offered::Ignored("the owner lets go")
             }
             // So does it until code comes that gets to where the flow may have something to tidy up.
-            Input::Cancel { force: false, .. } if self.may_tidy_up_later() => {
+            Input::Cancel { force: false, item, .. } if self.may_tidy_up_later() => {
+                self.try_again_for(item);
                 Offered::Ignored("it waits for code that can tell the flow")
             }
             Input::Cancel { item, .. } if self.ends_cancelled() => {
@@ -143,6 +144,15 @@ impl Machine {
                 Offered::Ignored("the execution ends")
             }
             _ => Offered::Ignored("the owner lets go"),
+        }
+    }
+
+    /// A fault on the way need not come again: the flow is told by a next owner, who is not waited for by anybody else.
+    /// Once for each cancel, for the key is used up; and not if this code does not come that far.
+    fn try_again_for(&mut self, item: u64) {
+        if !self.misfit {
+            let (to, key) = (self.config.execution.clone(), format!("again:{item}"));
+            self.journal.post(Post { to, key, told: Told::Again, early: false });
         }
     }
 

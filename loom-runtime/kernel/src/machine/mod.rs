@@ -300,6 +300,8 @@ pub struct Machine {
     held: bool,
     clock: Timestamp,
     fault: Option<ParkReport>,
+    /// The code that wrote the log so far, when it is not this one: it may read what this one cannot.
+    home: Option<Fingerprints>,
     /// The flow did not come to the end of the log: what it would do with a cancel is not known here.
     misfit: bool,
 }
@@ -368,6 +370,7 @@ impl Machine {
             held: false,
             clock: Timestamp::EPOCH,
             fault: None,
+            home: None,
             misfit: false,
         }
     }

@@ -410,6 +410,11 @@ impl Machine {
         self.phase = Phase::Live;
         let (status, code) = (self.state().status, self.state().code);
         let fresh_start = self.state().next == 1;
+        // It has left a message to others before, and nobody has come: it is for this code to judge.
+        let is_left = |report: &ParkReport| {
+            report.fault == Fault::Undecodable && report.code == Some(format!("{:016x}", self.config.code.body))
+        };
+        self.home = (code != self.config.code && !self.state().parked.as_ref().is_some_and(is_left)).then_some(code);
         let resumed = if fresh_start && status == Status::Running {
             Ok(())
         } else {
