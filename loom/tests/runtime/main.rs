@@ -44,4 +44,5 @@ mod timers;
 mod upcasts;
 mod verdicts;
 mod versions;
+mod waits;
 mod wiring;
