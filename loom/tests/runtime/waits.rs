@@ -259,6 +259,7 @@ on_both! {
             assert_eq!(rig.world.count("gives back a boat"), 0);
             // Beside the older one, it can read it: the flow is told, and tidies up.
             newer.work();
+            newer.until(&id("b"), &[]).await.unwrap();
             cancelled(newer.handle::<booking>(&id("b")).result().await);
             assert_eq!(rig.world.count("gives back a boat"), 1);
         }
