@@ -167,6 +167,12 @@ impl App {
     /// [`Ctx::cancelled`](crate::Ctx::cancelled) is told, and may tidy up; any other is dropped. A second cancel is no
     /// error, and changes nothing.
     ///
+    /// It ends once its children have, which may tidy up too; until then it is suspended, and holds nothing.
+    ///
+    /// A cancel that is accepted before the end is written wins over it, also over one that follows from an answer that
+    /// was accepted before: the execution ends as cancelled. What the flow had come to is in the log, as
+    /// `EXECUTION_ENDING`.
+    ///
     /// An execution that is parked since the code does not come to where its log ends (it does another thing now, or
     /// panics there) stays parked, and the cancel in its inbox, until code does: the flow may have something to tidy up.
     /// [`App::kill`] ends it at once.
@@ -178,7 +184,7 @@ impl App {
     }
 
     /// Cancels an execution and drops its flow, even if it would tidy up, or is about to, or is parked for want of code
-    /// that fits: nothing of it is run.
+    /// that fits: nothing of it is run. Its children are cancelled, and not waited for.
     ///
     /// # Errors
     /// As for [`App::cancel`].

@@ -91,6 +91,13 @@ pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
     if state.status.is_terminal() {
         return Vec::new();
     }
+    if state.ending.is_some() {
+        let child = |(frame, child): (&FrameId, &kernel::ExecutionId)| Wait::Child {
+            frame: frame.to_string(),
+            child: child.to_string(),
+        };
+        return state.awaited().map(child).collect();
+    }
     let mut waits = Vec::new();
     for gate in gates.iter().filter(|gate| gate.is_asked(pending)) {
         waits.push(Wait::Gate {

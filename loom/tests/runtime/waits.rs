@@ -62,13 +62,22 @@ async fn again(ctx: Ctx, run: u32) -> loom::Result<u32> {
     ctx.continue_as_new(again(run + 1)).await
 }
 
+/// Asks somebody beside its child.
+#[flow]
+async fn both(ctx: Ctx) -> loom::Result<String> {
+    let (call, asked) =
+        join!(ctx.call(booking("a train".into())), ctx.suspend::<String>("manager").timeout(days(3)));
+    let (call, asked) = (call?, asked?);
+    Ok(format!("{call}, {asked}"))
+}
+
 #[flow]
 async fn asking(ctx: Ctx) -> loom::Result<u32> {
     Ok(ctx.suspend::<u32>("manager").await?)
 }
 
 fn all() -> Registry {
-    registry!(flows: [booking, trip, journey, either, again, asking], steps: [give_back])
+    registry!(flows: [booking, trip, journey, either, again, both, asking], steps: [give_back])
 }
 
 async fn status(app: &App, name: &str) -> Status {
@@ -165,6 +174,22 @@ on_both! {
         assert_eq!(status(&other, "t:booking").await, Status::Cancelled);
         let told = told(&other, &id("t")).await;
         assert_eq!(count(&told, "EXECUTION_ENDING"), 1, "{told:?}");
+    }
+
+    /// Nobody can answer what is not asked any more; and who looks sees what is waited for.
+    async fn b69_gates_are_closed_while_the_end_waits(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(both()).id("b").await.unwrap();
+        until(|| async { app.gates(None).await.unwrap().len() == 2 }).await;
+        handle.cancel("why", "ada").await.unwrap();
+        rig.world.seen("gives back a train", 1).await;
+        is_left_alone(&app, "b").await;
+        assert!(app.gates(None).await.unwrap().iter().all(|gate| gate.execution != *handle.id()));
+        handle.resume("manager", "yes", "bob").await.unwrap_err();
+        let view = loom::view::Look::at(&app, handle.id()).await.unwrap();
+        assert!(matches!(&view.waits[..], [loom::view::Wait::Child { child, .. }] if child == "b:booking"), "{view:?}");
+        rig.world.open("give back");
+        cancelled(handle.result().await);
     }
 
     /// By force, nobody is waited for: neither from the start, nor in the midst of the wait.
