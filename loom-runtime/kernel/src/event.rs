@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, Ending, ExecutionId, Failed,
-    Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Outcome, Parent,
-    ParkReport, Payload, Timestamp, UpdateAnswered,
+    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, Ending, ExecutionId,
+    Failed, Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Outcome,
+    Parent, ParkReport, Payload, Timestamp, UpdateAnswered,
 };
 
 /// Version of the event schema that this build writes; it reads every version up to it.

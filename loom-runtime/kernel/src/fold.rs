@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cancelled, Delivery, Digest, Ending, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint, Forked,
-    FrameId, OnClose, Parent, ParkReport, Payload, Timestamp,
+    Cancelled, Delivery, Digest, Ending, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint,
+    Forked, FrameId, OnClose, Parent, ParkReport, Payload, Timestamp,
 };
 
 /// Where an execution stands.

@@ -104,7 +104,10 @@ async fn judge(engine: &Engine, row: &ExecutionRow) -> Result<Try, StoreError> {
     let ParkReport { fault, code, frame, .. } = parked.report;
     let is_own = code == Some(format!("{:016x}", engine.code(&row.flow).body));
     let is_open = |state: &State| {
-        frame.as_ref().and_then(|frame| state.frames.get(frame)).is_some_and(|f| f.status == FrameStatus::Open)
+        frame
+            .as_ref()
+            .and_then(|frame| state.frames.get(frame))
+            .is_some_and(|f| f.status == FrameStatus::Open)
     };
     match fault {
         Fault::InDoubt | Fault::Poisoned => Ok(Try::No),

@@ -7,10 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    Early, Input, Machine, Offered, Phase,
-    live::Done,
-};
+use super::{Early, Input, Machine, Offered, Phase, live::Done};
 use crate::{
     Cancelled, Discarded, EffectError, End, Ending, Event, FrameId, FrameKind, OnClose, Outcome, ParkReport,
 };
@@ -94,7 +91,8 @@ impl Machine {
         if let Some(ending) = &state.ending {
             return ending.waiting.clone();
         }
-        let own = |kind: &_| matches!(kind, FrameKind::Child { on_close: OnClose::Cancel, shared: false, .. });
+        let own =
+            |kind: &_| matches!(kind, FrameKind::Child { on_close: OnClose::Cancel, shared: false, .. });
         let alive = state.frames.iter().filter(|(_, frame)| own(&frame.kind) && frame.outcome.is_none());
         alive.filter(|(id, _)| self.refusal(id).is_none()).map(|(id, _)| id.clone()).collect()
     }

@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{
     Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, EffectError, End, Event,
-    ExecutionId, Fault, Fingerprints, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
-    MessageSent, Migrated, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, State, Told,
-    UpdateAnswered,
+    ExecutionId, Fault, Fingerprints, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited,
+    MessageReceived, MessageSent, Migrated, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post,
+    Reply, StartChild, State, Told, UpdateAnswered,
 };
 
 /// Messages that nobody has taken, and frames that wait for some. Both in order: of coming, of opening.

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     Abandoned, Cancelled, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied,
-    EffectError, End, Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
-    ParkReport, Payload, Post, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
-    Told, UnfoldableEvent,
+    EffectError, End, Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened,
+    InDoubt, Outcome, ParkReport, Payload, Post, RetryClass, RetryPolicy, StepCompleted, StepFailed,
+    StepStarted, TimerSet, Told, UnfoldableEvent,
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -381,7 +381,8 @@ impl Machine {
             self.dues.remove(&(due, frame.clone()));
         }
         let of_frame = |owed: &Owed| matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame);
-        let (dropped, owed): (Vec<_>, Vec<_>) = std::mem::take(&mut self.owed).into_iter().partition(of_frame);
+        let (dropped, owed): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.owed).into_iter().partition(of_frame);
         self.owed = VecDeque::from(owed);
         if let Some(topic) = topic {
             self.post.forget(&topic, opened);

@@ -28,8 +28,9 @@ pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
-    Batch, Delivery, Digest, EffectError, End, Envelope, Event, ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, Message, Outcome, Parent, ParkReport,
-    Parked, Payload, RetryClass, StartChild, State, Status, Suspended, Timestamp, journal::Journal,
+    Batch, Delivery, Digest, EffectError, End, Envelope, Event, ExecutionId, Failed, Fault, Fingerprints,
+    FrameId, FrameKind, Message, Outcome, Parent, ParkReport, Parked, Payload, RetryClass, StartChild, State,
+    Status, Suspended, Timestamp, journal::Journal,
 };
 
 /// What a flow returns: its output, or its error.

@@ -14,8 +14,8 @@ use super::{
     poll::{Moment, Turn},
 };
 use crate::{
-    Digest, End, Ending, Envelope, Event, Fault, Fingerprints, Forked, FrameId, Migrated, Outcome, ParkReport,
-    Payload, Resumed, SourceLine, Status, Upcasted,
+    Digest, End, Ending, Envelope, Event, Fault, Fingerprints, Forked, FrameId, Migrated, Outcome,
+    ParkReport, Payload, Resumed, SourceLine, Status, Upcasted,
 };
 
 pub(super) struct Segment {
@@ -412,9 +412,11 @@ impl Machine {
         let fresh_start = self.state().next == 1;
         // It has left a message to others before, and nobody has come: it is for this code to judge.
         let is_left = |report: &ParkReport| {
-            report.fault == Fault::Undecodable && report.code == Some(format!("{:016x}", self.config.code.body))
+            report.fault == Fault::Undecodable
+                && report.code == Some(format!("{:016x}", self.config.code.body))
         };
-        self.home = (code != self.config.code && !self.state().parked.as_ref().is_some_and(is_left)).then_some(code);
+        self.home =
+            (code != self.config.code && !self.state().parked.as_ref().is_some_and(is_left)).then_some(code);
         let resumed = if fresh_start && status == Status::Running {
             Ok(())
         } else {

@@ -225,7 +225,11 @@ fn b70_the_next_run_begins_once_the_children_of_this_one_have_ended() {
     assert_eq!(play.suspend(), Status::Suspended);
     // Other code has not decided it otherwise: it is on record.
     let mut play = Play::resume(&play.log, &rolling("another"));
-    assert_eq!(play.machine.fault().map(|report| report.fault), Some(Fault::Divergence), "told, not recorded");
+    assert_eq!(
+        play.machine.fault().map(|report| report.fault),
+        Some(Fault::Divergence),
+        "told, not recorded"
+    );
     play.message("news", json!(7), 1);
     assert_eq!(gone(&mut play, "pack", 3), Offered::Accepted);
     assert_eq!(play.state().run, 1);
@@ -248,11 +252,46 @@ fn b69_what_ends_an_execution_stays_in_the_inbox_until_the_end_is_on_record() {
     play.machine.flush();
     play.pump();
     assert_eq!(play.closed, None, "`work` has not stopped");
-    assert_eq!(play.consumed(), [0_u64; 0], "were the owner to die now, nobody else would know of the cancel");
+    assert_eq!(
+        play.consumed(),
+        [0_u64; 0],
+        "were the owner to die now, nobody else would know of the cancel"
+    );
     play.end("work", AttemptEnd::Stopped(EffectError::Cancelled));
     play.pump();
     assert_eq!(play.closed, Some(Status::Cancelled));
     assert_eq!(play.consumed(), [1]);
+}
+
+#[test]
+fn b49_an_answer_that_was_there_before_its_gate_is_told_of_when_that_goes_at_once() {
+    // The flow drops the gate in the pass that asks for it; or ends in that pass, or begins another run.
+    for how in ["drops it", "ends", "goes on as new"] {
+        let flow = flow(move |cx| async move {
+            told(step(&cx, "work", json!(0)).await);
+            let mut asked = gate(&cx, "ask", None);
+            match how {
+                "drops it" => drop_begun(asked).await,
+                "ends" => begin(Box::leak(Box::new(asked))).await,
+                _ => {
+                    begin(&mut asked).await;
+                    cx.continue_as_new(payload(json!(1)));
+                    std::future::pending::<()>().await;
+                }
+            }
+            ok(())
+        });
+        let mut play = Play::start(&flow);
+        play.answer("ask", json!("early"), 1);
+        play.done("work", json!(0));
+        play.flush();
+        let letters = play.log.iter().filter_map(|e| match &e.event {
+            Event::MessageDeadLettered(letter) => Some(letter.message.topic.clone()),
+            _ => None,
+        });
+        assert_eq!(letters.collect::<Vec<_>>(), ["gate:ask"], "{how}: {:?}", play.told());
+        assert_eq!(play.consumed(), [1], "{how}");
+    }
 }
 
 #[test]
@@ -269,9 +308,8 @@ fn b57_an_update_without_a_reply_is_refused_once_though_the_end_waits() {
     play.pump();
     play.answer("enough", json!(0), 2);
     play.pump();
-    let refused = |play: &Play| {
-        play.log.iter().filter(|e| e.event.kind() == Kind::MessageDeadLettered).count()
-    };
+    let refused =
+        |play: &Play| play.log.iter().filter(|e| e.event.kind() == Kind::MessageDeadLettered).count();
     assert_eq!((refused(&play), play.closed), (1, None), "its sender does not wait for the child");
     assert_eq!(play.suspend(), Status::Suspended);
     let mut play = Play::resume(&play.log, &flow);
