@@ -6,14 +6,13 @@ use std::collections::{BTreeSet, VecDeque};
 use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
     cx::{Due, Issue, Op, Settled},
-    exchange::unanswering,
     poll::{Moment, Turn},
 };
 use crate::{
-    Abandoned, Cancelled, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied,
-    EffectError, End, Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened,
-    InDoubt, Outcome, ParkReport, Payload, Post, RetryClass, RetryPolicy, StepCompleted, StepFailed,
-    StepStarted, TimerSet, Told, UnfoldableEvent,
+    Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied, EffectError,
+    Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
+    ParkReport, Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
+    UnfoldableEvent,
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -95,78 +94,6 @@ impl Machine {
             Input::Recorded(_) | Input::Live { .. } | Input::Written | Input::Refused => {
                 Ok(Offered::Ignored("not here"))
             }
-        }
-    }
-
-    /// An accepted cancel is latched: it wins over an end that is not written yet. Other items find nobody when it
-    /// ends; else they stay in the inbox, for a refusal to bring them again, or for the next owner.
-    fn take_closing(&mut self, input: Input, ends: bool) -> Offered {
-        match input {
-            // It stays in the inbox: what is on its way may be refused, and a flow that would tidy up may go on.
-            Input::Cancel { .. } if self.lets_go_alive() || self.journal.is_closing() => {
-                Offered::Ignored("the owner lets go")
-            }
-            // So does it until code comes that gets to where the flow may have something to tidy up.
-            Input::Cancel { force: false, item, .. } if self.may_tidy_up_later() => {
-                self.try_again_for(item);
-                Offered::Ignored("it waits for code that can tell the flow")
-            }
-            Input::Cancel { item, .. } if self.ends_cancelled() => {
-                self.last_items.push(item);
-                Offered::Ignored("it is being cancelled already")
-            }
-            Input::Cancel { reason, by, force, item } => {
-                self.note_what_was_returned();
-                self.cancel(Cancelled { reason, by }, force, item);
-                Offered::Accepted
-            }
-            Input::HandBack => {
-                self.held = true; // also if it does not let go after all
-                Offered::Ignored("the owner lets go")
-            }
-            Input::Ended { frame, attempt, end } => self.left(&frame, attempt, &end),
-            Input::Message { message, item } if ends => {
-                // Dead-lettered with the end, if the end does not know of it yet; else the store refuses the end.
-                self.post.keep(message, item);
-                Offered::Ignored("the execution ends")
-            }
-            Input::Answer { frame, answer, by, item, .. } if ends => {
-                self.post.keep(unanswering(&frame, answer, by), item);
-                Offered::Ignored("the execution ends")
-            }
-            Input::Watch { by, item } if ends && !self.journal.is_writing() => {
-                self.take_watch(by, item).unwrap_or(Offered::Ignored("the log is damaged"))
-            }
-            Input::Verdict { item, .. } | Input::ChildSettled { item, .. } | Input::Noted { item }
-                if ends =>
-            {
-                self.journal.consume(item);
-                Offered::Ignored("the execution ends")
-            }
-            _ => Offered::Ignored("the owner lets go"),
-        }
-    }
-
-    /// A fault on the way need not come again: the flow is told by a next owner, who is not waited for by anybody else.
-    /// Once for each cancel, for the key is used up; and not if this code does not come that far.
-    fn try_again_for(&mut self, item: u64) {
-        if !self.misfit {
-            let (to, key) = (self.config.execution.clone(), format!("again:{item}"));
-            self.journal.post(Post { to, key, told: Told::Again, early: false });
-        }
-    }
-
-    /// Whether the end that is about to be written is a cancelled one.
-    fn ends_cancelled(&self) -> bool {
-        matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionCancelled(_)))
-    }
-
-    /// A cancel comes before an end that is not written; what the flow has come to is on record all the same.
-    fn note_what_was_returned(&mut self) {
-        let Phase::Closing(event) = &self.phase else { return };
-        if let (Some(end), None) = (End::returned(event), &self.state().ending) {
-            // Always follows from the state of an execution that has not ended yet.
-            let _ = self.record_end(end, BTreeSet::new());
         }
     }
 

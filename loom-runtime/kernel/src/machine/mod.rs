@@ -6,6 +6,7 @@
 
 mod branch;
 mod call;
+mod closing;
 mod cx;
 mod ending;
 mod exchange;
@@ -28,9 +29,9 @@ pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
-    Batch, Delivery, Digest, EffectError, End, Envelope, Event, ExecutionId, Failed, Fault, Fingerprints,
-    FrameId, FrameKind, Message, Outcome, Parent, ParkReport, Parked, Payload, RetryClass, StartChild, State,
-    Status, Suspended, Timestamp, journal::Journal,
+    Batch, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Failed, Fingerprints, FrameId,
+    FrameKind, Message, Outcome, Parent, ParkReport, Payload, RetryClass, StartChild, State, Status,
+    Timestamp, journal::Journal,
 };
 
 /// What a flow returns: its output, or its error.
@@ -530,114 +531,6 @@ impl Machine {
         self.journal.refused();
         // An end stands, and is tried again after the inbox was read.
         self.stay();
-        Offered::Accepted
-    }
-
-    /// Letting go is taken back whole while there is something to go on with: a flow, or a wait for children.
-    fn stay(&mut self) {
-        match &self.phase {
-            Phase::Closing(_) if self.flow.is_some() => self.phase = Phase::Live,
-            Phase::Closing(event) if matches!(**event, Event::ExecutionSuspended(_)) => {
-                self.phase = Phase::Ending;
-            }
-            _ => {}
-        }
-    }
-
-    /// Whether the owner is about to let go of a flow that could go on here.
-    fn lets_go_alive(&self) -> bool {
-        matches!(self.phase, Phase::Closing(_)) && self.flow.is_some()
-    }
-
-    /// The flow has returned. An accepted cancel is latched: it ends as cancelled, whatever that is.
-    fn finish(&mut self, returned: FlowReturn) {
-        self.end(match (self.state().cancel.clone(), returned) {
-            (Some(cancelled), _) => End::Cancelled(cancelled),
-            (None, Ok(output)) => End::Completed(output),
-            (None, Err(failure)) => End::Failed(failure),
-        });
-    }
-
-    /// A fault in code: the flow is torn down, the execution parks.
-    fn park(&mut self, mut report: ParkReport) {
-        if matches!(self.phase, Phase::Closed(..)) {
-            return;
-        }
-        let (wrote, has) = (self.state().code.body, self.config.code.body);
-        let of_code = matches!(report.fault, Fault::Divergence | Fault::Undecodable | Fault::MissingStep);
-        if of_code && wrote != has {
-            report.message = format!("waiting for code {wrote:016x}: {}", report.message);
-            report.wants = Some(format!("{wrote:016x}"));
-        }
-        report.near = report.near.or_else(|| self.cx.shared.lock().near.clone());
-        report.code.get_or_insert_with(|| format!("{:016x}", self.config.code.body));
-        let about = report.frame.as_ref().and_then(|frame| self.state().frames.get(frame));
-        let settled = about.and_then(|frame| frame.settled);
-        report.sequence = report.sequence.or(settled).or(Some(self.state().next.saturating_sub(1)));
-        self.fault = Some(report.clone());
-        self.tear_down();
-        if self.journal.state().status.is_terminal() {
-            // What has ended stays as it ended: the fault is told, not recorded.
-            self.phase = Phase::Closed(self.journal.state().status, false);
-            return;
-        }
-        // Neither can fail for frames that are open; if one does, the report still tells why.
-        let _ = self.give_up_waiting();
-        self.in_doubt_where_running("parked");
-        self.revoke_all();
-        self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
-    }
-
-    /// A fault that kept the flow from coming to where the log ends.
-    fn park_short(&mut self, report: ParkReport) {
-        self.misfit = true;
-        self.park(report);
-    }
-
-    /// Whether the flow that a fault has stopped might tidy up once it is mended.
-    fn may_tidy_up_later(&self) -> bool {
-        let parks =
-            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
-        parks && (self.misfit || self.cx.shared.lock().heeds_cancel())
-    }
-
-    fn suspend(&mut self) -> Offered {
-        if self.is_busy() || self.journal.is_writing() {
-            return Offered::Ignored("something still runs");
-        }
-        if matches!(self.phase, Phase::Ending) {
-            let (waiting, wake_at) = (self.state().awaited().map(|(id, _)| id.clone()).collect(), None);
-            self.phase = Phase::Closing(Box::new(Event::ExecutionSuspended(Suspended { waiting, wake_at })));
-            return Offered::Accepted;
-        }
-        let open = |status| !matches!(status, crate::FrameStatus::Settled | crate::FrameStatus::Abandoned);
-        let frames = &self.journal.state().frames;
-        let waiting: Vec<_> =
-            frames.iter().filter(|(_, f)| open(f.status)).map(|(id, _)| id.clone()).collect();
-        let in_doubt = waiting.iter().find(|id| frames[*id].status == crate::FrameStatus::InDoubt);
-        if let Some(frame) = in_doubt {
-            let attempt = frames[frame].attempt;
-            let message = format!("nobody knows whether attempt {attempt} of `{frame}` happened");
-            let report = ParkReport::new(Fault::InDoubt, message).frame(frame);
-            let code = Some(format!("{:016x}", self.config.code.body));
-            let sequence = Some(self.journal.state().next.saturating_sub(1));
-            let report = ParkReport { code, sequence, ..report };
-            self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
-            return Offered::Accepted;
-        }
-        let wake_at = self.next_due();
-        let from_outside = |id: &FrameId| {
-            matches!(
-                frames[id].kind,
-                FrameKind::Gate { .. } | FrameKind::Message { .. } | FrameKind::Child { .. }
-            )
-        };
-        let called = waiting.iter().any(from_outside) || self.cx.shared.lock().heeds_cancel();
-        if wake_at.is_none() && !called {
-            self.park(ParkReport::new(Fault::Stuck, "nothing could ever wake this execution"));
-            return Offered::Accepted;
-        }
-        self.phase = Phase::Closing(Box::new(Event::ExecutionSuspended(Suspended { waiting, wake_at })));
         Offered::Accepted
     }
 
