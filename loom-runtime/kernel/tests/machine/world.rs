@@ -118,6 +118,8 @@ pub(crate) struct World {
     /// And at random, once in so many points; at most [`MOST_CRASHES`] times.
     pub(crate) crash_odds: Option<usize>,
     crashes: u32,
+    /// Children take their time.
+    pub(crate) slow_children: bool,
     /// Owners hand the execution back now and then.
     pub(crate) hand_backs: bool,
     pub(crate) points: u64,
@@ -176,6 +178,7 @@ impl World {
             forced: false,
             crash_odds: None,
             crashes: 0,
+            slow_children: false,
             hand_backs: false,
             points: 0,
         }
@@ -481,7 +484,11 @@ impl World {
         can.extend(play.running.iter().map(|_| 'e'));
         can.extend(unread.map(|_| 'i'));
         can.extend(due.map(|_| 't'));
-        can.extend(self.children.keys().map(|_| 'k'));
+        if !self.slow_children || self.choices.one_in(8) {
+            can.extend(self.children.keys().map(|_| 'k'));
+        }
+        // While the end waits, owners let go.
+        can.extend(play.state().ending.as_ref().map(|_| 's'));
         if can.is_empty() || self.choices.one_in(8) {
             can = vec!['s', 'f', 'a', 'c', 'm'];
         }
