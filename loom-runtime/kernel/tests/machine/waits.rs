@@ -195,6 +195,25 @@ fn b70_a_child_that_may_not_have_been_started_is_told_before_it_is() {
 }
 
 #[test]
+fn b13_a_child_that_goes_on_alone_is_started_by_whoever_takes_a_wait_over() {
+    let flow = flow(|cx| async move {
+        let won = race(child(&cx, "ship", OnClose::Cancel), gate(&cx, "enough", None)).await;
+        drop_begun(child(&cx, "mail", OnClose::Abandon)).await;
+        ok(won.map_or_else(told, told))
+    });
+    let mut play = Play::start(&flow);
+    play.answer("enough", json!("enough"), 1);
+    play.commands();
+    play.write(); // and there it dies
+    assert_eq!(play.told().last().unwrap(), "EXECUTION_ENDING");
+    let mut next = Play::resume(&play.log, &flow);
+    let started: Vec<_> = next.children.iter().map(|child| child.parent.frame.to_string()).collect();
+    assert_eq!(started, ["mail", "ship"]);
+    gone(&mut next, "ship", 2);
+    assert_eq!(next.output(), json!("enough"), "it waits for the one alone");
+}
+
+#[test]
 fn b70_the_next_run_begins_once_the_children_of_this_one_have_ended() {
     let rolling = |input: &'static str| {
         let flow: Flow = std::sync::Arc::new(move |cx, given| {
