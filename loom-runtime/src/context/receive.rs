@@ -25,7 +25,8 @@ use crate::Received;
 ///
 /// Messages are taken in the order of their coming, also those that came before the wait; of several waits on one
 /// topic, the one that was begun first takes the first. A message that does not read as `T` is dead-lettered, with an
-/// event of its own, and the wait goes on. The sender of an update is told that it was accepted.
+/// event of its own, and the wait goes on; but code that is not the log's leaves it, in the inbox, to code that is. The
+/// sender of an update is told that it was accepted.
 #[must_use = "nothing is received until it is awaited"]
 pub struct Receive<T> {
     cx: Cx,

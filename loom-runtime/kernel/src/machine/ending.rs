@@ -43,13 +43,16 @@ impl Machine {
         self.await_children(sequence + 1);
     }
 
-    /// Whoever waits for a reply is told with it: from here on, the flow is not asked what it has answered.
+    /// Whoever waits for a reply, or has sent what nobody took, is told with it, and need not wait for the children.
     pub(super) fn record_end(&mut self, end: End, waiting: BTreeSet<FrameId>) -> Result<u64, ParkReport> {
         if self.state().ending.is_none() {
             self.refuse_updates(match end {
                 End::ContinuedAsNew(_) => "the run ended without a reply",
                 _ => "the execution ended without a reply",
             });
+        }
+        if !matches!(end, End::ContinuedAsNew(_)) {
+            self.bury_mail();
         }
         self.commit(Event::ExecutionEnding(Ending { end, waiting }))
     }
@@ -150,7 +153,10 @@ impl Machine {
                 Ok(Offered::Accepted)
             }
             Input::Message { message, item } => {
-                self.post.keep(message, item); // for the next run, or to be dead-lettered with the end
+                self.post.keep(message, item);
+                if !self.is_rolling() {
+                    self.bury_mail();
+                }
                 Ok(Offered::Accepted)
             }
             Input::Answer { frame, answer, by, item, .. } => {
@@ -171,6 +177,10 @@ impl Machine {
             _ => Ok(Offered::Ignored("the run is over")),
         };
         done.unwrap_or(Offered::Ignored("the log is damaged"))
+    }
+
+    fn is_rolling(&self) -> bool {
+        self.state().ending.as_ref().is_some_and(|ending| matches!(ending.end, End::ContinuedAsNew(_)))
     }
 
     fn is_being_cancelled(&self) -> bool {

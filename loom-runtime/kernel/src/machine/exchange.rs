@@ -175,7 +175,7 @@ impl Machine {
     }
 
     /// Nobody will take what is left: the execution ends.
-    fn bury_mail(&mut self) {
+    pub(super) fn bury_mail(&mut self) {
         self.bury_early_answers("the execution ended");
         for (item, message) in std::mem::take(&mut self.post.letters).into_values().flatten() {
             self.journal.consume(item);

@@ -53,6 +53,30 @@ fn every_cut_of_every_run_replays(log: &[Envelope], flow: &Flow) {
 }
 
 #[test]
+fn b57_an_update_without_a_reply_is_refused_as_its_run_ends() {
+    let flow = counting(|cx, run| async move {
+        if run > 0 {
+            return ok(told(gate(&cx, "ask", None).await));
+        }
+        receive(&cx, "get", "orders").await;
+        next(&cx, run).await
+    });
+    let mut play = Play::start(&flow);
+    let (topic, body, by) = ("orders".into(), payload(json!(1)), "ann".into());
+    let message = kernel::Message { topic, body, by, reply_to: Some("update-7".into()) };
+    play.offer(Input::Message { message, item: 1 });
+    play.pump();
+    play.flush();
+    assert_eq!(play.state().run, 1);
+    let refused = play.log.iter().filter_map(|e| match &e.event {
+        Event::MessageDeadLettered(letter) => letter.message.reply_to.as_deref(),
+        _ => None,
+    });
+    assert_eq!(refused.collect::<Vec<_>>(), ["update-7"], "{:?}", play.told());
+    replays(&play, &flow);
+}
+
+#[test]
 fn a_run_begins_with_its_input_and_the_ids_of_the_one_before() {
     let flow = rounds(3);
     let mut play = Play::start(&flow);

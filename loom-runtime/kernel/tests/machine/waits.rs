@@ -93,6 +93,7 @@ fn b69_nobody_is_needed_while_it_waits_and_no_code() {
         play.refuse();
         play.message("news", json!(7), 2);
         assert_eq!(play.suspend(), Status::Suspended);
+        assert_eq!(play.consumed(), [1, 2], "who sends something now is told now");
         let Event::ExecutionSuspended(suspended) = &play.log.last().unwrap().event else { panic!() };
         assert_eq!((&suspended.waiting[..], suspended.wake_at), (&[id("ship")][..], None));
 
@@ -101,12 +102,11 @@ fn b69_nobody_is_needed_while_it_waits_and_no_code() {
         assert_eq!(next.closed, None);
         assert_eq!(next.children.len(), 1, "it may never have been started");
         assert!(!next.has(Kind::ExecutionMigrated));
-        next.message("news", json!(7), 2);
         assert_eq!(gone(&mut next, "ship", 3), Offered::Accepted);
         let status = if by_cancel { Status::Cancelled } else { Status::Completed };
         assert_eq!(next.closed, Some(status));
         assert_eq!(next.log.iter().filter(|e| e.event.kind() == Kind::MessageDeadLettered).count(), 1);
-        assert_eq!(next.consumed(), [3, 2]);
+        assert_eq!(next.consumed(), [3]);
         replays(&next, &flow);
     }
 }
@@ -192,6 +192,25 @@ fn b70_a_child_that_may_not_have_been_started_is_told_before_it_is() {
     assert_eq!(next.offer(Input::NotStarted { frame: id("ship"), error }), Offered::Accepted);
     next.pump();
     assert_eq!(next.closed, Some(Status::Cancelled));
+}
+
+#[test]
+fn b13_a_child_that_goes_on_alone_is_started_by_whoever_takes_a_wait_over() {
+    let flow = flow(|cx| async move {
+        let won = race(child(&cx, "ship", OnClose::Cancel), gate(&cx, "enough", None)).await;
+        drop_begun(child(&cx, "mail", OnClose::Abandon)).await;
+        ok(won.map_or_else(told, told))
+    });
+    let mut play = Play::start(&flow);
+    play.answer("enough", json!("enough"), 1);
+    play.commands();
+    play.write(); // and there it dies
+    assert_eq!(play.told().last().unwrap(), "EXECUTION_ENDING");
+    let mut next = Play::resume(&play.log, &flow);
+    let started: Vec<_> = next.children.iter().map(|child| child.parent.frame.to_string()).collect();
+    assert_eq!(started, ["mail", "ship"]);
+    gone(&mut next, "ship", 2);
+    assert_eq!(next.output(), json!("enough"), "it waits for the one alone");
 }
 
 #[test]
