@@ -5,6 +5,8 @@ mod pack;
 mod places;
 mod unpack;
 
+pub(crate) use places::elsewhere;
+
 use async_trait::async_trait;
 use loom_runtime::{
     ExecutionId, Timestamp,
