@@ -16,6 +16,31 @@ use loom_runtime::{
 };
 use shards::{MoveError, OpenError, Shards, Stage};
 
+/// Each case as a test of its own on two databases of every kind.
+macro_rules! on_every_kind {
+    ($($case:ident)*) => {
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(crate::fixture::pair(crate::fixture::memories())).await;
+            })*
+        }
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(crate::fixture::pair(crate::fixture::files().await)).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                let Some(schemas) = crate::fixture::schemas().await else { return };
+                super::$case(crate::fixture::pair(schemas)).await;
+            })*
+        }
+    };
+}
+
 on_every_kind! {
     everything_goes_along
     a_stale_worker_is_refused_and_finds_its_way
