@@ -43,7 +43,8 @@ impl Two {
         use sqlx::Row;
         let (mut here, mut there) =
             (raw(self.cluster.url(), &self.schema).await, raw(self.standby.url(), &self.schema).await);
-        let position = sqlx::query("SELECT pg_current_wal_lsn()::text").fetch_one(&mut here).await.expect("told");
+        let position =
+            sqlx::query("SELECT pg_current_wal_lsn()::text").fetch_one(&mut here).await.expect("told");
         let position: String = position.get(0);
         loop {
             let has = "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn";

@@ -3,7 +3,11 @@
 
 mod fixture;
 
-use std::{num::NonZeroU16, time::Duration};
+use std::{
+    num::NonZeroU16,
+    sync::{Mutex, mpsc},
+    time::Duration,
+};
 
 use fixture::*;
 use loom_runtime::{
@@ -377,22 +381,110 @@ async fn lanes_are_counted_over_all(pair: Pair) {
     let lane = Lane { weight: NonZeroU16::MIN, ..Lane::new("tenant").at_most(3) };
     let turn = Turn { priority: 0, lane: Some(lane) };
     for n in 0..30 {
-        let unowned = NewExecution { claim: None, turn: turn.clone(), ..new(&format!("e{n}")) };
+        let flow = format!("flow {}", n % 8);
+        let unowned = NewExecution { claim: None, flow, turn: turn.clone(), ..new(&format!("e{n}")) };
         Owner::create(&first, unowned).await;
     }
-    // As of two processes: they know nothing of each other.
-    let second = open(&pair).await;
+    // As of eight processes with flows of their own: they know nothing of each other, and want different executions.
+    let mut others = Vec::new();
+    for _ in 0..8 {
+        others.push(open(&pair).await);
+    }
     for round in 0..10 {
         let now = 10 + round;
-        let (request, other) = (claim("w1", now), claim("w2", now));
-        let (one, two) = tokio::join!(first.claim(&request), second.claim(&other));
-        let mut all = [one.expect("claimed"), two.expect("claimed")].concat();
+        let claims = others.iter().enumerate().map(|(n, store)| {
+            let flows = Some(vec![format!("flow {n}")]);
+            let (store, request) = (store.clone(), ClaimRequest { flows, ..claim(&format!("w{n}"), now) });
+            tokio::spawn(async move { store.claim(&request).await.expect("claimed") })
+        });
+        let mut all = Vec::new();
+        for claimed in claims.collect::<Vec<_>>() {
+            all.extend(claimed.await.expect("no panic"));
+        }
         assert!(all.len() <= 3, "in round {round}: {}", all.len());
         all.extend(first.claim(&claim("w1", now)).await.expect("claimed"));
         assert_eq!(all.len(), 3, "in round {round}: nobody else is in the way now");
         for claimed in &all {
             first.release(&claimed.row.id, claimed.fence).await.expect("released");
         }
+    }
+}
+
+/// A mover that is slow: it stands still at a stage until it is told to go on.
+fn slow_mover(
+    store: &Shards,
+    slots: Vec<Slot>,
+    to: &'static str,
+    stage: Stage,
+) -> (tokio::task::JoinHandle<Result<usize, MoveError>>, impl FnOnce(), mpsc::Receiver<()>) {
+    let (reached, is_there) = mpsc::channel();
+    let (go_on, told) = mpsc::channel::<()>();
+    let (store, told) = (store.clone(), Mutex::new(told));
+    let moving = tokio::spawn(async move {
+        let watch = |at, _: &[Slot]| {
+            if at == stage {
+                let _ = reached.send(());
+                let _ = tokio::task::block_in_place(|| told.lock().expect("not poisoned").recv());
+            }
+        };
+        store.move_slots_watched(&slots, to, watch).await
+    });
+    (moving, move || drop(go_on), is_there)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_mover_that_comes_much_too_late_moves_nothing() {
+    let pair = pair(memories());
+    let store = open(&pair).await;
+    let mut owner = Owner::create(&store, new("x")).await;
+    let slot = vec![Slot::of("x")];
+    let (late, goes_on, is_there) = slow_mover(&store, slot.clone(), "b", Stage::Announced);
+    tokio::task::block_in_place(|| is_there.recv()).expect("it comes there");
+    // There and back again: the place is as it was, at a later time.
+    let [(_, a), (_, b)] = &pair;
+    let places = async |of: &dyn Shard| of.place(slot[0]).await.expect("told").expect("a member");
+    let (here, coming) = (places(&**a).await, places(&**b).await);
+    a.set_places(&[(slot[0], here.clone(), Place { epoch: here.epoch + 2, ..here })]).await.expect("set");
+    goes_on();
+    let lost = late.await.expect("no panic");
+    assert!(matches!(lost, Err(MoveError::TakenOver { .. })), "{lost:?}");
+    assert_eq!(places(&**b).await, coming);
+    owner.send(&store, &owner.batch(1)).await;
+    assert_eq!(store.home_of("x").await, Ok("a".into()));
+}
+
+/// Two movers that want the same slot in different places: at each stage of the one that the other may meet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_slot_never_goes_to_two_places() {
+    for (slow, quick) in [
+        (Stage::Announced, Stage::Frozen),
+        (Stage::Announced, Stage::Copied),
+        (Stage::Announced, Stage::Moved),
+        (Stage::Announced, Stage::Cleared),
+    ] {
+        let [a, b, c] =
+            [(); 3].map(|()| std::sync::Arc::new(loom_runtime::Memory::new()) as std::sync::Arc<dyn Shard>);
+        let members = [("a", a.clone()), ("b", b.clone()), ("c", c.clone())];
+        let store = Shards::options().open_any(members).await.expect("a fleet");
+        let mut owner = Owner::create(&store, new("x")).await;
+        let slot = vec![Slot::of("x")];
+        let (to_b, b_goes_on, b_is_there) = slow_mover(&store, slot.clone(), "b", slow);
+        tokio::task::block_in_place(|| b_is_there.recv()).expect("it comes there");
+        let (to_c, c_goes_on, c_is_there) = slow_mover(&store, slot.clone(), "c", quick);
+        tokio::task::block_in_place(|| c_is_there.recv()).expect("it comes there");
+        b_goes_on();
+        let lost = to_b.await.expect("no panic");
+        assert!(matches!(lost, Err(MoveError::TakenOver { .. })), "{lost:?} beside {quick:?}");
+        c_goes_on();
+        to_c.await.expect("no panic").expect("moved");
+        let mut homes = Vec::new();
+        for member in [&a, &b, &c] {
+            homes.push(member.place(slot[0]).await.expect("told").map(|place| place.standing));
+        }
+        let is_here = |standing: &&Option<Standing>| **standing == Some(Standing::Here);
+        assert_eq!(homes.iter().filter(is_here).count(), 1, "beside {quick:?}: {homes:?}");
+        owner.send(&store, &owner.batch(1)).await;
+        assert_eq!(store.home_of("x").await, Ok("c".into()));
     }
 }
 
