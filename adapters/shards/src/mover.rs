@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use loom_runtime::ports::{Place, PlaceChange, Shard, Slot, Standing};
 
+use tokio::time::Instant;
+
 use crate::{MoveError, Shards};
 
 /// Slots of which a move that was left is finished together.
@@ -219,6 +221,7 @@ impl<W: Fn(Stage, &[Slot]) + Send + Sync> Trip<'_, W> {
 
     /// Goes from wherever it is to the end.
     async fn go(&self) -> Result<(), MoveError> {
+        let begun = Instant::now();
         self.announce().await?;
         self.tell(Stage::Announced);
         self.freeze().await?;
@@ -231,6 +234,15 @@ impl<W: Fn(Stage, &[Slot]) + Send + Sync> Trip<'_, W> {
         self.tell(Stage::Left);
         self.source().clear(self.slots, self.mover).await?;
         self.tell(Stage::Cleared);
+        let name = |n: usize| self.shards.0.members[n].name.as_str();
+        let ms = begun.elapsed().as_secs_f64() * 1_000.0;
+        tracing::info!(
+            slots = self.slots.len(),
+            from = name(self.from),
+            to = name(self.to),
+            ms,
+            "slots moved"
+        );
         Ok(())
     }
 
