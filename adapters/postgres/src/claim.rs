@@ -62,7 +62,7 @@ const LEASE: &str = "UPDATE executions SET status = 'running', worker = $2, leas
      takeovers = takeovers + CASE WHEN worker IS NULL THEN 0 ELSE 1 END WHERE key = ANY($1)";
 
 /// Whether a claim would find anything, as far as one look can tell: workers ask all the time and mostly in vain.
-const ANYTHING_DUE: &str = "SELECT 1 FROM executions AS e WHERE e.due_at <= $1 LIMIT 1";
+pub(crate) const ANYTHING_DUE: &str = "SELECT 1 FROM executions AS e WHERE e.due_at <= $1 LIMIT 1";
 
 const RENEW: &str = "WITH held AS (SELECT key FROM executions WHERE worker = $1 ORDER BY id FOR NO KEY UPDATE) \
      UPDATE executions AS e SET lease_until = greatest(e.lease_until, $2), due_at = greatest(e.due_at, $3) \

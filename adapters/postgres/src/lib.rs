@@ -31,6 +31,9 @@
 //! **Poolers.** Connections are set up once (`SET search_path` and others) and use prepared statements: put a
 //! pooler in between in session mode only.
 //!
+//! **Standbys.** [`Replica`] sends what only looks (lists, logs, gates) to a streaming standby, and everything that decides to the
+//! primary.
+//!
 //! **Encryption.** Turn on the feature `tls`; `sslmode` in the URL says what is demanded.
 
 mod append;
@@ -50,6 +53,7 @@ mod post;
 mod queue;
 mod read;
 mod removal;
+mod replica;
 mod row;
 mod schema;
 mod shard;
@@ -58,4 +62,5 @@ mod store;
 
 pub use connect::PostgresOptions;
 pub use error::ConnectError;
+pub use replica::Replica;
 pub use store::Postgres;

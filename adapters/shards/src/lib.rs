@@ -60,7 +60,8 @@
 //!   nobody else up. A *lane* is counted over all: what is claimed beyond its `at_most`, by two processes at once, is handed
 //!   back before anybody runs it. Its *rate* is exact among the workers of one process; processes that claim at the same
 //!   instant may begin as many more as they are. What a database has counted of a rate does not move.
-//! - Lists, pages and gates are over all, in order. They fail if one database does.
+//! - Lists, pages and gates are over all, in order. They fail if one database does. So do renewals: while a database is away for
+//!   longer than a lease, workers hold steps back that run at most once, wherever they are.
 //! - Branches belong to the slot of their name. They are early items too, so that they move like everything else.
 //! - Archives are no part of a store: all members share the worker's one.
 //! - At most 64 databases.

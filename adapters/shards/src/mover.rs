@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use loom_runtime::ports::{Place, PlaceChange, Shard, Slot, Standing};
 
+use tokio::time::Instant;
+
 use crate::{MoveError, Shards};
 
-/// Slots that are moved together: frozen for as long as the copying of all of them takes.
+/// Slots of which a move that was left is finished together.
 const TOGETHER: usize = 16;
 
-/// Executions that cross at a time.
+/// Executions that cross at a time, and how many wait for each other's crossing at most, unless one slot has more.
 const PARCELS: usize = 50;
 
 /// How far a move has come, for whoever watches.
@@ -57,19 +59,18 @@ impl Shards {
     ) -> Result<usize, MoveError> {
         let to = self.member(to)?;
         let mover = uuid::Uuid::now_v7().to_string();
-        let mut moved = 0;
-        let together = if self.hold_nothing(slots).await? { slots.len().max(1) } else { TOGETHER };
-        for batch in slots.chunks(together) {
-            self.tidy(batch, &mover, &watch).await?;
-            let map = self.look().await?;
-            let mut from: BTreeMap<usize, Vec<Slot>> = BTreeMap::new();
-            for slot in batch {
-                let home = map.home(*slot).ok_or(MoveError::Nowhere { slot: slot.number() })?;
-                if home.member != to {
-                    from.entry(home.member).or_default().push(*slot);
-                }
+        self.tidy(slots, &mover, &watch).await?;
+        let map = self.look().await?;
+        let mut from: BTreeMap<usize, Vec<Slot>> = BTreeMap::new();
+        for slot in slots {
+            let home = map.home(*slot).ok_or(MoveError::Nowhere { slot: slot.number() })?;
+            if home.member != to {
+                from.entry(home.member).or_default().push(*slot);
             }
-            for (from, slots) in from {
+        }
+        let mut moved = 0;
+        for (from, slots) in from {
+            for slots in self.batches(from, slots).await? {
                 moved += slots.len();
                 Trip { shards: self, from, to, slots: &slots, mover: &mover, watch: &watch }.go().await?;
             }
@@ -147,14 +148,19 @@ impl Shards {
         Ok(moved)
     }
 
-    /// Whether nothing has to cross, as far as one look can tell: then no writer waits long.
-    async fn hold_nothing(&self, slots: &[Slot]) -> Result<bool, MoveError> {
-        for member in &self.0.members {
-            if !member.store.pack(slots, None, 1).await?.is_empty() {
-                return Ok(false);
+    /// Slots to freeze together: as many as have few executions between them, so that nobody waits for long.
+    async fn batches(&self, from: usize, slots: Vec<Slot>) -> Result<Vec<Vec<Slot>>, MoveError> {
+        let (mut batches, mut open) = (Vec::new(), vec![slots]);
+        while let Some(mut slots) = open.pop() {
+            let held = self.0.members[from].store.pack(&slots, None, PARCELS).await?.len();
+            if held < PARCELS || slots.len() == 1 {
+                batches.push(slots);
+            } else {
+                open.push(slots.split_off(slots.len() / 2));
+                open.push(slots);
             }
         }
-        Ok(true)
+        Ok(batches)
     }
 
     /// Finishes what was begun with these slots.
@@ -215,6 +221,7 @@ impl<W: Fn(Stage, &[Slot]) + Send + Sync> Trip<'_, W> {
 
     /// Goes from wherever it is to the end.
     async fn go(&self) -> Result<(), MoveError> {
+        let begun = Instant::now();
         self.announce().await?;
         self.tell(Stage::Announced);
         self.freeze().await?;
@@ -227,6 +234,15 @@ impl<W: Fn(Stage, &[Slot]) + Send + Sync> Trip<'_, W> {
         self.tell(Stage::Left);
         self.source().clear(self.slots, self.mover).await?;
         self.tell(Stage::Cleared);
+        let name = |n: usize| self.shards.0.members[n].name.as_str();
+        let ms = begun.elapsed().as_secs_f64() * 1_000.0;
+        tracing::info!(
+            slots = self.slots.len(),
+            from = name(self.from),
+            to = name(self.to),
+            ms,
+            "slots moved"
+        );
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use futures_util::future::select_all;
+use futures_util::future::{select_all, try_join_all};
 use loom_runtime::{
     ExecutionId, Timestamp,
     kernel::{Record, Snapshot},
@@ -124,12 +124,11 @@ impl LeaseStore for Shards {
     }
 
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
-        let (waiting, map) = self.everywhere(|store| store.inbox_waiting(worker)).await?;
-        let mut all = Vec::new();
-        for (n, ids) in waiting.into_iter().enumerate() {
-            all.extend(ids.into_iter().filter(|id| map.has(n, id.as_str())));
-        }
+        // Asked all the time, and again soon: what moves meanwhile is found then.
+        let waiting = self.0.members.iter().map(|member| member.store.inbox_waiting(worker));
+        let mut all = try_join_all(waiting).await?.concat();
         all.sort_unstable();
+        all.dedup();
         Ok(all)
     }
 

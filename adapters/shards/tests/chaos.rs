@@ -4,8 +4,6 @@
 
 #![allow(clippy::print_stderr, reason = "what was done to whom is told")]
 
-mod fixture;
-
 use std::time::Duration;
 
 use chaos::{Database, Dice, Faults, Ledger, Plan, Process};

@@ -5,6 +5,8 @@ mod pack;
 mod places;
 mod unpack;
 
+pub(crate) use places::elsewhere;
+
 use async_trait::async_trait;
 use loom_runtime::{
     ExecutionId, Timestamp,
@@ -80,6 +82,14 @@ impl Shard for Postgres {
     }
 
     async fn due(&self, request: &ClaimRequest) -> Result<Vec<Due>, StoreError> {
+        if request.execution.is_none() {
+            let anything = on_pool!(self, connection => {
+                sqlx::query(claim::ANYTHING_DUE).bind(request.now.as_micros()).fetch_optional(connection)
+            })?;
+            if anything.is_none() {
+                return Ok(Vec::new());
+            }
+        }
         let statement = if request.execution.is_some() { claim::DUE_ONE } else { claim::DUE };
         // The claim itself locks them; a look must not.
         let statement = statement.split(" FOR NO KEY UPDATE").next().unwrap_or(statement);

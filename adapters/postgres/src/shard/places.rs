@@ -1,6 +1,8 @@
 //! The places of slots: how a database becomes a member, and how places change.
 //! Not what is in a slot.
 
+use std::collections::HashSet;
+
 use loom_runtime::ports::{InboxId, MEMBERS, Membership, Place, PlaceChange, SLOTS, Standing, StoreError};
 use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
 
@@ -36,6 +38,9 @@ const INDEX: &str = "CREATE INDEX IF NOT EXISTS executions_slot ON executions (s
 const INDEX_OF_MANY: &str =
     "CREATE INDEX CONCURRENTLY IF NOT EXISTS executions_slot ON executions (slot_of(id), id)";
 
+const ELSEWHERE: &str = "SELECT w.id FROM unnest($1::text[]) AS w (id) JOIN slots AS s ON s.slot = slot_of(w.id) \
+     WHERE s.standing <> 'here'";
+
 /// Nobody else gets a position until the end of the transaction.
 const LOCK_POSITIONS: &str = "ALTER SEQUENCE inbox_ids INCREMENT BY 64";
 
@@ -67,6 +72,11 @@ pub(super) async fn join(
     let own = sqlx::query(own).bind(integer(above)).bind(i64::from(member.ordinal));
     own.execute(&mut *transaction).await?;
     transaction.commit().await
+}
+
+/// Which of these are not here.
+pub(crate) async fn elsewhere(transaction: &mut PgConnection, ids: &[&str]) -> sqlx::Result<HashSet<String>> {
+    sqlx::query_scalar(ELSEWHERE).bind(ids).fetch_all(transaction).await.map(HashSet::from_iter)
 }
 
 /// Positions given out from now on are higher, and as before of the database's own number.

@@ -16,7 +16,7 @@ use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::{
     Sqlite, claim,
-    read::fetch,
+    read::{self, fetch},
     row::{self, Reader},
     script::{Script, Transaction, integer},
     writer::{Asked, Request},
@@ -232,6 +232,9 @@ impl Shard for Sqlite {
     }
 
     async fn due(&self, request: &ClaimRequest) -> Result<Vec<Due>, StoreError> {
+        if !read::anything_due(&self.readers, request).await? {
+            return Ok(Vec::new());
+        }
         let mut script = Script::default();
         script.sql(PART);
         let part = fetch(script, &self.readers).await?;
