@@ -630,8 +630,13 @@ impl Driver {
         for mut running in cut {
             let _ = tokio::time::timeout_at(deadline, &mut running.task).await;
         }
-        // What ended before it was cut is an outcome like any other.
-        self.take_ends(machine);
+        // What ended before it was cut is an outcome like any other; that it was cut is none.
+        while let Ok((frame, attempt, end)) = self.ended.1.try_recv() {
+            let was_to_stop = self.leaving.iter().any(|(_, left, nth)| (left, *nth) == (&frame, attempt));
+            if was_to_stop || !matches!(end, AttemptEnd::Stopped(EffectError::Cancelled)) {
+                self.take_end(machine, (frame, attempt, end));
+            }
+        }
         self.offer(machine, Input::HandBack);
         if self.obey(machine).await?.is_some() {
             return Ok(Gone::HandedBack);
