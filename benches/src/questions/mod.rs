@@ -6,6 +6,7 @@ pub(crate) mod flows;
 pub(crate) mod fold;
 pub(crate) mod join;
 pub(crate) mod payloads;
+pub(crate) mod rehydration;
 pub(crate) mod replay;
 pub(crate) mod snapshots;
 pub(crate) mod steps;

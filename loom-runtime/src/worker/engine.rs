@@ -19,6 +19,7 @@ use super::{
     driver::{Driver, Nudge, Origin},
     locals::{Lease, Local, Locals, Progress, Seats},
     parked::ParkedOnes,
+    room::Room,
     signals,
     streams::Streams,
     wakes::Wakes,
@@ -77,7 +78,8 @@ pub(crate) struct Engine {
     /// Until when every lease holds that this worker has renewed.
     renewed_until: AtomicI64,
     pub(super) wakes: Wakes,
-    poke: Notify,
+    pub(super) room: Arc<Room>,
+    poke: Arc<Notify>,
     /// Another process may have posted to what runs here.
     mail: Notify,
     beating: AtomicBool,
@@ -98,6 +100,7 @@ impl Engine {
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
         let program = code::of_program(&registry, |flow| checker.code(flow));
+        let poke = Arc::new(Notify::new());
         Arc::new(Self {
             store,
             registry: Arc::new(registry),
@@ -114,7 +117,8 @@ impl Engine {
             locals: Locals::default(),
             renewed_until: AtomicI64::new(i64::MIN),
             wakes: Wakes::default(),
-            poke: Notify::new(),
+            room: Room::new(options.memory, poke.clone()),
+            poke,
             mail: Notify::new(),
             beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
@@ -345,7 +349,9 @@ impl Engine {
                 served += 1;
             }
             parked.look(&self).await;
-            match self.claim(AT_ONCE, None).await {
+            // What waits here for room is enough: the rest may run elsewhere.
+            let wanted = if self.room.is_short() { 0 } else { AT_ONCE };
+            match self.claim(wanted, None).await {
                 Ok(AT_ONCE) => continue,
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "nothing claimed"),
