@@ -39,6 +39,8 @@ enum Question {
     Join,
     /// What does it cost to keep a payload as JSONB and not as bytes, on Postgres?
     Payloads,
+    /// What does it cost to keep events in eight partitions and not in one table, on Postgres?
+    Partitions,
     /// How much memory do 10,000 suspended executions hold?
     Suspended,
     /// How much memory does a restart take, with logs of 20 MB? Not among `all`: it writes 4 GB for each store.
@@ -88,6 +90,9 @@ async fn main() -> loom::Result<()> {
     }
     if asked(&[Question::Payloads]) {
         questions::payloads::answer(&mut report).await?;
+    }
+    if asked(&[Question::Partitions]) {
+        questions::partitions::answer(&mut report).await?;
     }
     if asked(&[Question::Suspended]) {
         questions::suspended::answer(&mut report).await?;

@@ -57,10 +57,8 @@ async fn looked_at(cluster: &Cluster, store: Postgres, schema: &str, limit: usiz
     run(&mut other, "SELECT pg_stat_force_next_flush()").await;
     run(
         &mut other,
-        &format!(
-            "SELECT pg_stat_reset_single_table_counters(i) FROM unnest(array(SELECT indexrelid FROM pg_index \
-         WHERE indrelid = 'executions'::regclass) || 'executions'::regclass::oid) AS i"
-        ),
+        "SELECT pg_stat_reset_single_table_counters(i) FROM unnest(array(SELECT indexrelid FROM pg_index \
+         WHERE indrelid = 'executions'::regclass) || 'executions'::regclass::oid) AS i",
     )
     .await;
     store.claim(&claim(limit)).await.expect("claim");

@@ -5,6 +5,7 @@ pub(crate) mod compile;
 pub(crate) mod flows;
 pub(crate) mod fold;
 pub(crate) mod join;
+pub(crate) mod partitions;
 pub(crate) mod payloads;
 pub(crate) mod rehydration;
 pub(crate) mod replay;
