@@ -30,6 +30,7 @@ use crate::{
     code,
     ports::{ClaimRequest, Store, StoreError, Turn, WorkerId},
     replay_check::Checker,
+    turns::Turns,
 };
 
 /// How long a shutdown may wait at most: for ever, to all intents.
@@ -70,6 +71,7 @@ pub(crate) struct Engine {
     /// Executions of rooms that are to be there.
     services: Vec<Service>,
     pub(crate) budgets: Arc<dyn Negotiate>,
+    pub(crate) turns: Turns,
     pub(crate) streams: Arc<Streams>,
     /// The flows with their fingerprints, to replay logs that wait for code.
     pub(super) checker: Checker,
@@ -96,7 +98,7 @@ impl Engine {
         limits: Limits,
         options: WorkerOptions,
         clock: Clock,
-        budgets: Arc<dyn Negotiate>,
+        (budgets, turns): (Arc<dyn Negotiate>, Turns),
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
         let program = code::of_program(&registry, |flow| checker.code(flow));
@@ -111,6 +113,7 @@ impl Engine {
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
             services,
             budgets,
+            turns,
             streams: Arc::default(),
             checker,
             program,
