@@ -195,7 +195,7 @@ impl Drop for Share {
         self.is_read();
         self.room.ease(|table| {
             table.live -= self.bytes;
-            table.given_up &= !ran;
+            table.given_up &= !ran && table.read + table.live > 0;
         });
         self.room.freed.notify_waiters();
     }
@@ -213,4 +213,26 @@ impl Drop for Waiting<'_> {
 async fn permit(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     // It is never closed.
     of.clone().acquire_owned().await.expect("a semaphore that stays open")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Nobody is kept from bringing executions here by one that has given up, once the room is empty.
+    #[tokio::test(start_paused = true)]
+    async fn an_empty_room_is_not_short() {
+        let (ample, second) = (Arc::new(Notify::new()), Duration::from_secs(1));
+        let room = Room::new(64, ample.clone());
+        let mut large = room.share().await;
+        large.grow(1_000);
+        assert!(tokio::time::timeout(second, room.share()).await.is_err(), "there is no room");
+        assert!(room.is_short(), "somebody has given up");
+        drop(large); // its owner has lost it, and it never ran
+        assert!(!room.is_short());
+        assert!(tokio::time::timeout(second, ample.notified()).await.is_ok());
+        drop(tokio::time::timeout(second, room.share()).await.expect("there is room"));
+    }
 }
