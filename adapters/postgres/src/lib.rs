@@ -31,7 +31,9 @@
 //! **Poolers.** Connections are set up once (`SET search_path` and others) and use prepared statements: put a
 //! pooler in between in session mode only.
 //!
-//! **Encryption.** Turn on the feature `tls`; `sslmode` in the URL says what is demanded.
+//! **Encryption.** Turn on the feature `tls`; `sslmode` in the URL says what is demanded. Where the network is not yours, that is
+//! `?sslmode=verify-full`: the server's certificate must name the host, and come from a public authority or from that of
+//! `&sslrootcert=ca.pem`. `require` encrypts, and takes any certificate.
 
 mod append;
 mod branch;
