@@ -27,8 +27,13 @@ const MIGRATIONS: [&str; 3] = [TABLES, REMOVALS, TURNS];
 /// `inbox` is the newest item that was ever posted, `seen` the newest that the last owner had read when it closed.
 /// `unfit` holds the programs whose claims pass over an execution, until its next run.
 ///
-/// `events` is partitioned by execution: vacuum, and whoever archives, takes a part at a time. There are no
-/// foreign keys: who inserts holds the lock of the execution's row, and rows of `executions` stay.
+/// `events` is partitioned by execution from the first version on: vacuum, and whoever archives, takes a part at a time. It
+/// costs little: measured beside one table (`partitions` of the benches), events are written 1.16 times as fast, and logs read
+/// 0.90 times. There are no foreign keys: who inserts holds the lock of the execution's row, and rows of `executions` stay.
+///
+/// Each index answers somebody: `due` whether there is anything to claim, `worker` what is renewed, counted for lanes and looked
+/// at for mail, `parked` the worker that tries them again, `awaited` the pass that forgets early items, `pending` and `keys`
+/// the inbox, `frames` and `open` the gates.
 const TABLES: &str = r#"
 CREATE TABLE executions (
     key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
