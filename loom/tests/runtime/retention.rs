@@ -415,6 +415,25 @@ on_both_in_virtual_time! {
     }
 }
 
+on_both_in_virtual_time! {
+    /// However long it took.
+    async fn the_time_begins_with_the_end(rig: Rig) {
+        let day = |n: u64| Duration::from_secs(n * 86_400);
+        let builder = rig.builder(all(), &Tap::default()).await.runtime_clock();
+        let app = builder.archive(MemoryArchive::new()).worker(brisk()).build().unwrap();
+        let handle = app.start(rounds(0)).id("a").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        tokio::time::advance(day(40)).await;
+        handle.resume("more", &false, "ann").await.unwrap();
+        handle.result().await.unwrap();
+        let policy: RetentionPolicy = serde_json::from_str(r#"{"completed":"30d"}"#).unwrap();
+        assert!(app.retention(policy.clone()).run().await.unwrap().removed.is_empty());
+        tokio::time::advance(day(31)).await;
+        let report = app.retention(policy).run().await.unwrap();
+        assert_eq!(report.removed[&Reason::Completed].executions, 1);
+    }
+}
+
 /// The one file in a folder.
 fn only(folder: &Path) -> std::path::PathBuf {
     std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
