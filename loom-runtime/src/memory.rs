@@ -13,8 +13,11 @@ use kernel::{Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp};
 use crate::ports::{
     Append, BatchId, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
     GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
-    NewExecution, NewItem, Posted, Removal, SetBranch, SnapshotStore, StoreError, TakeUp, WorkerId,
+    Membership, NewExecution, NewItem, Place, Posted, RESERVED, Removal, SetBranch, Slot, SnapshotStore,
+    Standing, StoreError, TakeUp, WorkerId, item_content, next_position,
 };
+
+mod shard;
 
 /// A complete store in memory, for tests and for programs that need no durability.
 ///
@@ -43,6 +46,9 @@ struct Tables {
     begins: BTreeMap<String, Vec<Timestamp>>,
     /// The newest inbox position given out.
     inbox: InboxId,
+    /// The fleet that it belongs to, if any, and then the place of every slot.
+    member: Option<Membership>,
+    places: Vec<Place>,
 }
 
 #[derive(Debug)]
@@ -66,6 +72,7 @@ struct Execution {
 #[derive(Debug)]
 struct Posting {
     item: InboxItem,
+    content: Digest,
     consumed: bool,
 }
 
@@ -87,6 +94,7 @@ impl EventStore for Memory {
         let batch = (new.batch, new.content());
         let fence = u64::from(new.claim.is_some());
         let mut tables = self.tables();
+        tables.see_to(&new.id)?;
         if let Some(existing) = tables.executions.get(&new.id) {
             return Ok(if existing.first == batch {
                 Created::New { fence }
@@ -116,6 +124,7 @@ impl EventStore for Memory {
         debug_assert!(append.begins_own_run(), "`{}` begins a run elsewhere", append.execution);
         let content = append.content();
         let mut tables = self.tables();
+        tables.see_to(&append.execution)?;
         let execution = tables.of(&append.execution)?;
         if execution.last.0 == append.batch {
             let same = execution.last.1 == content;
@@ -186,33 +195,11 @@ impl EventStore for Memory {
 #[async_trait]
 impl LeaseStore for Memory {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-        let wanted = |row: &ExecutionRow| {
-            request.execution.as_ref().is_none_or(|id| *id == row.id)
-                && request.flows.as_ref().is_none_or(|flows| flows.contains(&row.flow))
-        };
         let mut tables = self.tables();
         let tables = &mut *tables;
-        let mut lines = Lines::new(&tables.executions, &tables.begins, request.now);
-        let mut due: Vec<_> = tables
-            .executions
-            .values()
-            .filter(|execution| wanted(&execution.row) && !execution.is_left_to_others(request))
-            .filter_map(|execution| execution.due(request.now).map(|(since, why)| (since, why, execution)))
-            .collect();
-        // Stable, and the map is sorted: equals stay in order of their ids.
-        due.sort_by_key(|(since, _, execution)| (Reverse(execution.row.turn.priority), *since));
-        let mut chosen: Vec<_> = due
-            .into_iter()
-            .filter_map(|(since, why, execution)| {
-                let share = lines.admit(execution)?;
-                let rank = (Reverse(execution.row.turn.priority), share, since);
-                Some((rank, why, execution.row.id.clone()))
-            })
-            .collect();
-        chosen.sort_by_key(|(rank, ..)| *rank);
-        chosen.truncate(request.limit);
+        let chosen = tables.choose(request);
         let mut claimed = Vec::with_capacity(chosen.len());
-        for (_, take_up, id) in chosen {
+        for (take_up, id) in chosen {
             let execution = tables.of(&id)?;
             let begins = execution.fence == 0;
             claimed.push(execution.claim(request, take_up));
@@ -270,9 +257,12 @@ impl Inbox for Memory {
 
     async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
         let early = &mut self.tables().early;
-        let old = early.values().flatten().filter(|posting| posting.item.at < before).count();
+        let free = |id: &ExecutionId| !id.as_str().starts_with(RESERVED);
+        let old = early.iter().filter(|(id, _)| free(id)).flat_map(|(_, items)| items);
+        let old = old.filter(|posting| posting.item.at < before).count();
         if !rehearsal {
-            early.values_mut().for_each(|items| items.retain(|posting| posting.item.at >= before));
+            let pruned = early.iter_mut().filter(|(id, _)| free(id));
+            pruned.for_each(|(_, items)| items.retain(|posting| posting.item.at >= before));
             early.retain(|_, items| !items.is_empty());
         }
         Ok(old as u64)
@@ -429,26 +419,67 @@ impl<'a> Lines<'a> {
 }
 
 impl Tables {
+    /// Refuses what is in another store of the fleet.
+    fn see_to(&self, id: &ExecutionId) -> Result<(), StoreError> {
+        if self.is_here(id) { Ok(()) } else { Err(StoreError::Elsewhere(id.clone())) }
+    }
+
+    fn is_here(&self, id: &ExecutionId) -> bool {
+        let place = self.places.get(usize::from(Slot::of(id.as_str()).number()));
+        place.is_none_or(|place| place.standing == Standing::Here)
+    }
+
+    /// What a claim takes, in order of the turns.
+    fn choose(&self, request: &ClaimRequest) -> Vec<(TakeUp, ExecutionId)> {
+        let wanted = |row: &ExecutionRow| {
+            request.execution.as_ref().is_none_or(|id| *id == row.id)
+                && request.flows.as_ref().is_none_or(|flows| flows.contains(&row.flow))
+                && self.is_here(&row.id)
+        };
+        let mut lines = Lines::new(&self.executions, &self.begins, request.now);
+        let mut due: Vec<_> = self
+            .executions
+            .values()
+            .filter(|execution| wanted(&execution.row) && !execution.is_left_to_others(request))
+            .filter_map(|execution| execution.due(request.now).map(|(since, why)| (since, why, execution)))
+            .collect();
+        // Stable, and the map is sorted: equals stay in order of their ids.
+        due.sort_by_key(|(since, _, execution)| (Reverse(execution.row.turn.priority), *since));
+        let mut chosen: Vec<_> = due
+            .into_iter()
+            .filter_map(|(since, why, execution)| {
+                let share = lines.admit(execution)?;
+                let rank = (Reverse(execution.row.turn.priority), share, since);
+                Some((rank, why, execution.row.id.clone()))
+            })
+            .collect();
+        chosen.sort_by_key(|(rank, ..)| *rank);
+        chosen.truncate(request.limit);
+        chosen.into_iter().map(|(_, why, id)| (why, id)).collect()
+    }
+
     fn of(&mut self, id: &ExecutionId) -> Result<&mut Execution, StoreError> {
         self.executions.get_mut(id).ok_or_else(|| StoreError::Unknown(id.clone()))
     }
 
     fn post(&mut self, item: NewItem) -> Result<Posted, StoreError> {
-        let id = self.inbox + 1;
+        self.see_to(&item.execution)?;
+        let id = next_position(self.inbox, self.member.as_ref().map(|member| member.ordinal));
+        let content = item_content(&item.kind, &item.payload);
         let (inbox, status) = match self.executions.get_mut(&item.execution) {
             Some(execution) => (&mut execution.inbox, Some(execution.row.status)),
             None if item.early => (self.early.entry(item.execution.clone()).or_default(), None),
             None => return Err(StoreError::Unknown(item.execution)),
         };
         let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
-        if let Some(Posting { item: first, .. }) = inbox.iter().find(used) {
-            return Ok(Posted::Duplicate { same: first.kind == item.kind && first.payload == item.payload });
+        if let Some(first) = inbox.iter().find(used) {
+            return Ok(Posted::Duplicate { same: first.content == content });
         }
         if let Some(status) = status.filter(|status| status.is_terminal()) {
             return Err(StoreError::Terminal { execution: item.execution, status });
         }
         let NewItem { key, kind, payload, at, .. } = item;
-        inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, consumed: false });
+        inbox.push(Posting { item: InboxItem { id, key, kind, payload, at }, content, consumed: false });
         self.inbox = id;
         Ok(Posted::Accepted(id))
     }

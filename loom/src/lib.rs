@@ -54,6 +54,13 @@ pub mod postgres {
     pub use ::postgres::*;
 }
 
+/// Several databases as one store, and moving executions between them.
+#[cfg(feature = "shards")]
+pub mod shards {
+    #[doc(inline)]
+    pub use ::shards::*;
+}
+
 #[doc = include_str!("../docs/operations.md")]
 pub mod operations {}
 

@@ -18,6 +18,7 @@ use crate::{
 macro_rules! fits {
     () => {
         "e.status IN ('running', 'suspended', 'parked') AND NOT e.key = ANY($3) \
+         AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
          AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
             OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
             WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
@@ -112,6 +113,7 @@ const DUE_IN_FRONT: &str = due!(
 /// The same of one execution. Somebody asks for just this one: a transaction that holds it is waited for.
 const DUE_ONE: &str = row::execution!(
     " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+     AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
      AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) AND e.id = $5 LIMIT $4 FOR NO KEY UPDATE"
 );
 
@@ -130,22 +132,29 @@ const RENEW: &str = "WITH held AS (SELECT key FROM executions WHERE worker = $1 
 const RELEASE: &str = "UPDATE executions SET worker = NULL, lease_until = NULL, due_at = $3 \
      WHERE id = $1 AND fence = $2 AND worker IS NOT NULL";
 
+/// The statement that finds what is due; none if there is nothing.
+pub(crate) async fn choice(
+    connection: &mut PgConnection,
+    request: &ClaimRequest,
+) -> sqlx::Result<Option<&'static str>> {
+    if request.execution.is_some() {
+        return Ok(Some(DUE_ONE));
+    }
+    let little = integer(request.limit as u64).min(i64::MAX / 8) * 4;
+    let how_much = sqlx::query_scalar(HOW_MUCH).bind(request.now.as_micros()).bind(little + 1);
+    Ok(match how_much.fetch_one(connection).await? {
+        0 => None,
+        n if n <= little => Some(DUE),
+        _ => Some(DUE_IN_FRONT),
+    })
+}
+
 /// Takes what is due. Not to be repeated when it fails: nobody knows then whether it took something.
 pub(crate) async fn claim(
     connection: &mut PgConnection,
     request: &ClaimRequest,
 ) -> sqlx::Result<Vec<Claimed>> {
-    let choice = if request.execution.is_some() {
-        DUE_ONE
-    } else {
-        let little = integer(request.limit as u64).min(i64::MAX / 8) * 4;
-        let how_much = sqlx::query_scalar(HOW_MUCH).bind(request.now.as_micros()).bind(little + 1);
-        match how_much.fetch_one(&mut *connection).await? {
-            0 => return Ok(Vec::new()),
-            n if n <= little => DUE,
-            _ => DUE_IN_FRONT,
-        }
-    };
+    let Some(choice) = choice(connection, request).await? else { return Ok(Vec::new()) };
     let mut transaction = connection.begin().await?;
     let (mut chosen, mut unreadable) = (Vec::new(), Vec::new());
     loop {

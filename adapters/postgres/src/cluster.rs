@@ -114,7 +114,7 @@ impl Cluster {
     /// # Errors
     /// When Postgres is not installed, or does not start.
     pub fn start() -> Result<Self, ClusterError> {
-        Self::make(format!("{SETTINGS} {FAST}"))
+        Self::make(format!("{SETTINGS} {FAST}"), None)
     }
 
     /// One that syncs, for tests of what must not be lost.
@@ -122,7 +122,15 @@ impl Cluster {
     /// # Errors
     /// When Postgres is not installed, or does not start.
     pub fn start_durable() -> Result<Self, ClusterError> {
-        Self::make(SETTINGS.to_owned())
+        Self::make(SETTINGS.to_owned(), None)
+    }
+
+    /// A standby of this one, which streams what it writes and takes no writes itself.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn standby(&self) -> Result<Self, ClusterError> {
+        Self::make(self.settings.clone(), Some(self))
     }
 
     /// One that takes encrypted connections too, with a certificate for 127.0.0.1 from an authority of its own:
@@ -202,7 +210,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn make(settings: String) -> Result<Self, ClusterError> {
+    fn make(settings: String, of: Option<&Self>) -> Result<Self, ClusterError> {
         let programs = programs().ok_or(ClusterError::Missing)?;
         let user = if id(&["-u"]) == Some(0) {
             let of = |what| id(&[what, "postgres"]);
@@ -218,12 +226,15 @@ impl Cluster {
             .port();
         let url = format!("postgres://loom@127.0.0.1:{port}/postgres");
         let mut cluster = Self { programs, directory, port, url, settings, user, keeper: None };
-        let mut initdb = cluster.command(&cluster.programs.join("initdb"));
-        initdb.arg("-D").arg(cluster.directory.join("data"));
-        initdb.args(["-U", "loom", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-        let made = initdb.output().map_err(|error| failed("initdb", error))?;
+        let (program, arguments) = match of {
+            None => ("initdb", "-U loom -A trust -E UTF8 --locale=C --no-sync".to_owned()),
+            Some(of) => ("pg_basebackup", format!("-d {} -R -c fast --no-sync", of.url)),
+        };
+        let mut maker = cluster.command(&cluster.programs.join(program));
+        maker.arg("-D").arg(cluster.directory.join("data")).args(arguments.split(' '));
+        let made = maker.output().map_err(|error| failed(program, error))?;
         if !made.status.success() {
-            return Err(failed("initdb", String::from_utf8_lossy(&made.stderr)));
+            return Err(failed(program, String::from_utf8_lossy(&made.stderr)));
         }
         cluster.start_again()?;
         Ok(cluster)

@@ -144,7 +144,12 @@ pub(crate) fn is_passing(error: &sqlx::Error) -> bool {
 /// Whether the question or stored data is at fault, of one execution perhaps, or a lock of somebody else's on it:
 /// then its neighbours in a group must not suffer.
 pub(crate) fn is_of_one(error: &sqlx::Error) -> bool {
-    is_of_data(error) || code_of(error).as_deref() == Some(LOCK_TIMEOUT)
+    is_of_data(error) || is_elsewhere(error) || code_of(error).as_deref() == Some(LOCK_TIMEOUT)
+}
+
+/// Whether it is about what is in another database of the fleet.
+pub(crate) fn is_elsewhere(error: &sqlx::Error) -> bool {
+    code_of(error).as_deref() == Some("LM001")
 }
 
 const LOCK_TIMEOUT: &str = "55P03";

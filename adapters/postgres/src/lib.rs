@@ -31,6 +31,9 @@
 //! **Poolers.** Connections are set up once (`SET search_path` and others) and use prepared statements: put a
 //! pooler in between in session mode only.
 //!
+//! **Standbys.** [`Replica`] sends what only looks (lists, logs, gates) to a streaming standby, and everything that decides to the
+//! primary.
+//!
 //! **Encryption.** Turn on the feature `tls`; `sslmode` in the URL says what is demanded. Where the network is not yours, that is
 //! `?sslmode=verify-full`: the server's certificate must name the host, and come from a public authority or from that of
 //! `&sslrootcert=ca.pem`. `require` encrypts, and takes any certificate.
@@ -52,11 +55,14 @@ mod post;
 mod queue;
 mod read;
 mod removal;
+mod replica;
 mod row;
 mod schema;
+mod shard;
 mod snapshot;
 mod store;
 
 pub use connect::PostgresOptions;
 pub use error::ConnectError;
+pub use replica::Replica;
 pub use store::Postgres;

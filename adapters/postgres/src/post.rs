@@ -47,11 +47,11 @@ const INSERT: &str = "INSERT INTO inbox (id, execution, at, kind, item_key, payl
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[])";
 
 const COUNT_EARLY: &str = "SELECT count(*) FROM executions AS e JOIN inbox AS i ON i.execution = e.key \
-     WHERE e.status = 'awaited' AND i.at < $1";
+     WHERE e.status = 'awaited' AND e.id NOT LIKE 'loom:%' AND i.at < $1";
 
 /// One that is created meanwhile is waited for, and keeps its items.
 const PRUNE_EARLY: &str = "WITH awaited AS (\
-        SELECT key FROM executions WHERE status = 'awaited' ORDER BY id FOR NO KEY UPDATE\
+        SELECT key FROM executions WHERE status = 'awaited' AND id NOT LIKE 'loom:%' ORDER BY id FOR NO KEY UPDATE\
      ) DELETE FROM inbox AS i USING awaited WHERE i.execution = awaited.key AND i.at < $1";
 
 /// An item on its way.

@@ -13,7 +13,7 @@ use tokio::{
 use crate::{
     error,
     link::{Link, answered},
-    row,
+    row, shard,
 };
 
 /// Questions that may wait before callers have to.
@@ -195,7 +195,18 @@ impl<K: Kind> Lane<K> {
             none => none.insert(self.link.connect().await?),
         };
         let mut transaction = connection.begin().await?;
-        let answers = K::apply(&mut transaction, questions).await?;
+        let mut answers = K::apply(&mut transaction, questions).await?;
+        // What is refused may be somewhere else: nothing is written then, and the server has not looked.
+        if answers.iter().any(Result::is_err) {
+            let ids: Vec<&str> = questions.iter().map(|question| K::subject(question).as_str()).collect();
+            let elsewhere = shard::elsewhere(&mut transaction, &ids).await?;
+            for (answer, question) in answers.iter_mut().zip(questions).filter(|(answer, _)| answer.is_err())
+            {
+                if elsewhere.contains(K::subject(question).as_str()) {
+                    *answer = Err(StoreError::Elsewhere(K::subject(question).clone()));
+                }
+            }
+        }
         transaction.commit().await?;
         Ok(answers)
     }
@@ -225,6 +236,7 @@ impl<K: Kind> Group<K> {
     fn refuse(self, error: &sqlx::Error) {
         for (question, reply) in self.questions.iter().zip(self.replies) {
             let refusal = match error::is_of_data(error) {
+                _ if error::is_elsewhere(error) => StoreError::Elsewhere(K::subject(question).clone()),
                 true => row::corrupt(K::subject(question).as_str(), &error.to_string()),
                 false => error::unavailable(error),
             };

@@ -9,7 +9,7 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// In order, from version 1. One that was released is never edited. Workers of the build before go on while one
 /// runs, so a migration only adds: tables, columns that may be null or have a constant default, indexes of new or
 /// small tables. What takes longer is done in the background by a later build.
-const MIGRATIONS: [&str; 3] = [TABLES, REMOVALS, TURNS];
+const MIGRATIONS: [&str; 4] = [TABLES, REMOVALS, TURNS, SHARDS];
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; an index over it tells whether there is any, [`QUEUES`] which of many comes first.
@@ -154,6 +154,42 @@ CREATE TABLE begins (
 );
 CREATE INDEX begins_order ON begins (sha256(lane), at);
 "#;
+
+/// The database's part in a fleet of stores, if it has one, and then the place of every slot. `slot_of` is `Slot::of`; ids
+/// are ASCII. The trigger that refuses what is elsewhere is made by whoever joins ([`GUARD`]).
+const SHARDS: &str = r#"
+CREATE TABLE shard (
+    one boolean PRIMARY KEY CHECK (one),
+    name bytea NOT NULL,
+    fleet text COLLATE "C" NOT NULL,
+    ordinal int NOT NULL
+);
+CREATE TABLE slots (
+    slot int PRIMARY KEY,
+    standing text COLLATE "C" NOT NULL,
+    epoch bigint NOT NULL,
+    peer bytea NOT NULL,
+    mover text COLLATE "C" NOT NULL
+);
+CREATE FUNCTION slot_of(id text) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (get_byte(sha256(replace(id, '\', '\\')::bytea), 0) * 256
+        + get_byte(sha256(replace(id, '\', '\\')::bytea), 1)) % 1024
+$$;
+CREATE FUNCTION refuse_elsewhere() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('loom slots ' || current_schema(), 0));
+    IF EXISTS (SELECT 1 FROM slots WHERE slot = slot_of(NEW.id) AND standing <> 'here') THEN
+        RAISE EXCEPTION 'the slot of this execution is in another database' USING ERRCODE = 'LM001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+"#;
+
+/// Whoever creates, appends, posts or claims sets one of these columns: for what is elsewhere the server itself says no,
+/// whichever build asks. A mover says so of itself.
+pub(crate) const GUARD: &str = "CREATE TRIGGER executions_elsewhere BEFORE INSERT OR UPDATE OF batch, fence ON executions \
+     FOR EACH ROW WHEN (current_setting('loom.mover', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION refuse_elsewhere()";
 
 /// The queues of what is due, each in order, for claims that find much of it. Without it they are as right, and slow: so it is
 /// no version of the schema, and builds before it share the database.

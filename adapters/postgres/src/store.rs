@@ -38,9 +38,9 @@ pub struct Postgres {
     appends: Queue<Appends>,
     creations: Queue<Creations>,
     incoming: Queue<Incoming>,
-    pool: PgPool,
+    pub(crate) pool: PgPool,
     hints: Hints,
-    link: Link,
+    pub(crate) link: Link,
 }
 
 impl Postgres {
@@ -101,6 +101,7 @@ macro_rules! on_pool {
         }
     }};
 }
+pub(crate) use on_pool;
 
 #[async_trait]
 impl EventStore for Postgres {
@@ -170,7 +171,11 @@ impl LeaseStore for Postgres {
             }
             claimed
         };
-        answered(claim).await.map_err(|error| error::unavailable(&error))
+        match answered(claim).await {
+            // Something was frozen in the middle of it: the next claim finds the rest.
+            Err(error) if error::is_elsewhere(&error) => Ok(Vec::new()),
+            claimed => claimed.map_err(|error| error::unavailable(&error)),
+        }
     }
 
     async fn renew(

@@ -206,6 +206,7 @@ async fn claim_one(transaction: &mut Transaction<'_>, request: &ClaimRequest) ->
         for row in transaction.fetch().await? {
             let (key, fence): (i64, i64) = (row.try_get(0)?, row.try_get(11)?);
             match row::execution(&row) {
+                Ok(found) if !transaction.part().has(&found.id) => drop(unreadable.insert(key)),
                 Ok(found) => {
                     keys.push(key);
                     claimed.push(lease(found, fence.unsigned_abs() + 1, request));

@@ -109,6 +109,21 @@ pub(crate) fn is_of_data(error: &sqlx::Error) -> bool {
         || matches!(code_of(error), Some(code::ERROR | code::CORRUPT | code::CONSTRAINT | code::MISMATCH))
 }
 
+/// A question about what is in another file of the fleet.
+#[derive(Debug, thiserror::Error)]
+#[error("elsewhere")]
+struct Elsewhere;
+
+/// The error of such a question, which ends the transaction that it is in.
+pub(crate) fn elsewhere() -> sqlx::Error {
+    sqlx::Error::AnyDriverError(Box::new(Elsewhere))
+}
+
+/// Whether it is that.
+pub(crate) fn is_elsewhere(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::AnyDriverError(error) if error.is::<Elsewhere>())
+}
+
 pub(crate) fn open_error(path: PathBuf, waited: Duration, error: &sqlx::Error) -> OpenError {
     let reason = error.to_string();
     match code_of(error) {

@@ -28,6 +28,7 @@ mod removal;
 mod row;
 mod schema;
 mod script;
+mod shard;
 mod snapshot;
 mod store;
 mod writer;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use loom_runtime::{
     kernel::{Digest, Status, Timestamp},
-    ports::{NewItem, Posted, StoreError},
+    ports::{NewItem, Posted, RESERVED, StoreError, next_position},
 };
 use sqlx::{Row, sqlite::SqliteRow};
 
@@ -42,7 +42,8 @@ pub(crate) async fn prune_early(
     let mut verdicts = Vec::with_capacity(asked.len());
     for Asked { question, .. } in asked {
         let script = transaction.script();
-        script.sql("DELETE FROM early WHERE at < ? RETURNING id;").bind(question.before.as_micros());
+        script.sql("DELETE FROM early WHERE at < ? AND substr(execution, 1, 5) <> ? RETURNING id;");
+        script.bind(question.before.as_micros()).bind(RESERVED);
         verdicts.push(Ok(transaction.fetch().await?.len() as u64));
     }
     Ok(verdicts)
@@ -55,6 +56,7 @@ pub(crate) struct Posts<'a> {
     /// The content of what this group accepted, by execution and key.
     keys: HashMap<(&'a str, &'a str), Vec<u8>>,
     newest: u64,
+    ordinal: Option<u16>,
     accepted: Vec<Accepted<'a>>,
 }
 
@@ -98,7 +100,8 @@ impl<'a> Posts<'a> {
             }
         }
         let newest = found.values().flatten().map(|found| found.newest).max().unwrap_or(0);
-        Ok(Self { items, found, keys: HashMap::new(), newest, accepted: Vec::new() })
+        let ordinal = transaction.part().ordinal();
+        Ok(Self { items, found, keys: HashMap::new(), newest, ordinal, accepted: Vec::new() })
     }
 
     /// Answers the `n`-th item; `since` is the status that its execution got in this transaction, if it did.
@@ -119,7 +122,7 @@ impl<'a> Posts<'a> {
         if let Some((_, status)) = execution.filter(|(_, status)| status.is_terminal()) {
             return Err(StoreError::Terminal { execution: item.execution.clone(), status });
         }
-        self.newest += 1;
+        self.newest = next_position(self.newest, self.ordinal);
         if let Some(key) = key {
             self.keys.insert(key, content.clone());
         }

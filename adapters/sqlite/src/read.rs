@@ -4,7 +4,7 @@
 use loom_runtime::{
     kernel::{ExecutionId, FrameId, Record, Timestamp},
     ports::{
-        BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter,
+        BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter, RESERVED,
         StoreError, WorkerId,
     },
 };
@@ -113,21 +113,30 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &ListFilter) -> Result<Ve
 /// How many early items there are that were posted before an instant.
 pub(crate) async fn early_before(readers: &SqlitePool, before: Timestamp) -> Result<u64, StoreError> {
     let mut script = Script::default();
-    script.sql("SELECT count(*) FROM early WHERE at < ?;").bind(before.as_micros());
+    script.sql("SELECT count(*) FROM early WHERE at < ? AND substr(execution, 1, 5) <> ?;");
+    script.bind(before.as_micros()).bind(RESERVED);
     let rows = fetch(script, readers).await?;
     rows.first().map_or(Ok(0), |row| Reader::new(row, "early items").count(0))
 }
 
-/// Whether a claim would find anything, as far as one look can tell.
-pub(crate) async fn anything_due(readers: &SqlitePool, request: &ClaimRequest) -> Result<bool, StoreError> {
+/// How much is due, for a claim of `limit`.
+pub(crate) async fn backlog(
+    readers: &SqlitePool,
+    request: &ClaimRequest,
+    limit: usize,
+) -> Result<Backlog, StoreError> {
     let mut script = Script::default();
-    Backlog::ask(&mut script, request, 1);
-    let backlog = Backlog::told(&fetch(script, readers).await?, request, 1)
-        .map_err(|error| error::unavailable(&error))?;
+    Backlog::ask(&mut script, request, limit);
+    let told = fetch(script, readers).await?;
+    Backlog::told(&told, request, limit).map_err(|error| error::unavailable(&error))
+}
+
+/// Whether a claim would find anything, as far as one look can tell. Whoever waits for a full lane is due all the time.
+pub(crate) async fn anything_due(readers: &SqlitePool, request: &ClaimRequest) -> Result<bool, StoreError> {
+    let backlog = backlog(readers, request, 1).await?;
     if backlog == Backlog::None {
         return Ok(false);
     }
-    // Whoever waits for a full lane is due all the time.
     let mut script = Script::default();
     claim::choose(&mut script, request, &[], 1, backlog);
     Ok(!fetch(script, readers).await?.is_empty())
@@ -189,7 +198,7 @@ pub(crate) async fn gates(
     if execution.is_some() { gates.collect() } else { Ok(row::readable(gates)) }
 }
 
-fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
+pub(crate) fn gate(row: &SqliteRow) -> Result<GateRow, StoreError> {
     let execution = row::id(row)?;
     let read = Reader::new(row, execution.as_str());
     let state: &str = read.get(6)?;

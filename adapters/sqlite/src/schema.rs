@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 8;
+pub(crate) const VERSION: i64 = 9;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
 /// execution, NULL when it waits for somebody; an index over it tells whether there is any. Payloads are TEXT, byte
@@ -178,6 +178,24 @@ CREATE TABLE begins (
 CREATE INDEX begins_order ON begins (lane, at);
 ";
 
+/// The file's part in a fleet of stores, if it has one, and then the place of every slot.
+const SHARDS: &str = "
+CREATE TABLE shard (
+    key INTEGER PRIMARY KEY CHECK (key = 1),
+    name TEXT NOT NULL,
+    fleet TEXT NOT NULL,
+    ordinal INTEGER NOT NULL
+) STRICT;
+CREATE TABLE slots (
+    slot INTEGER PRIMARY KEY,
+    standing TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    peer TEXT NOT NULL,
+    mover TEXT NOT NULL
+) STRICT;
+CREATE INDEX slots_elsewhere ON slots (slot) WHERE standing <> 'here';
+";
+
 /// The queues of what is due, each in order, for claims that find much of it.
 const QUEUES: &str = "
 CREATE INDEX executions_queue ON executions (flow, ifnull(lane, x''), priority, due_at, fence = 0, created_at, id)
@@ -199,6 +217,7 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(5, "snapshots by what they are of", SUBJECTS),
         step(6, "removals", REMOVALS),
         step(7, "turns", TURNS),
+        step(8, "shards", SHARDS),
         step(VERSION, "queues", QUEUES),
     ];
     let mut migrator = Migrator::with_migrations(steps);

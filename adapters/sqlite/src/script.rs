@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::shard::{self, Part};
 use loom_runtime::kernel::Record;
 use sqlx::{
     Arguments, AssertSqlSafe, Encode, Executor, Sqlite, Type,
@@ -85,14 +86,16 @@ pub(crate) struct Transaction<'c> {
     connection: &'c mut SqliteConnection,
     script: Script,
     events: Vec<EventRow>,
+    /// Known from the first question on.
+    part: Option<Part>,
 }
 
 impl<'c> Transaction<'c> {
     /// A transaction that takes the write lock with its first question.
     pub(crate) fn begin(connection: &'c mut SqliteConnection) -> Self {
         let mut script = Script::default();
-        script.sql("BEGIN IMMEDIATE;");
-        Self { connection, script, events: Vec::new() }
+        script.sql("BEGIN IMMEDIATE;").sql(shard::PART);
+        Self { connection, script, events: Vec::new(), part: None }
     }
 
     /// Where to add statements, each with its `;`.
@@ -107,7 +110,18 @@ impl<'c> Transaction<'c> {
 
     /// Runs what was added, and returns the rows of the questions among it.
     pub(crate) async fn fetch(&mut self) -> sqlx::Result<Vec<SqliteRow>> {
-        std::mem::take(&mut self.script).fetch(&mut *self.connection).await
+        let mut rows = std::mem::take(&mut self.script).fetch(&mut *self.connection).await?;
+        if self.part.is_none() {
+            let first = rows.drain(..1).next().ok_or(sqlx::Error::RowNotFound)?;
+            self.part = Some(Part::read(&first)?);
+        }
+        Ok(rows)
+    }
+
+    /// The file's part in a fleet, once something was asked.
+    pub(crate) fn part(&self) -> &Part {
+        static WHOLE: Part = Part::WHOLE;
+        self.part.as_ref().unwrap_or(&WHOLE)
     }
 
     /// Writes the rest and commits.

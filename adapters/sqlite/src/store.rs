@@ -32,7 +32,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Sqlite {
     requests: mpsc::Sender<Request>,
-    readers: SqlitePool,
+    pub(crate) readers: SqlitePool,
 }
 
 impl Sqlite {
@@ -63,7 +63,7 @@ impl Sqlite {
         }
     }
 
-    async fn ask<Q, A>(
+    pub(crate) async fn ask<Q, A>(
         &self,
         question: Q,
         request: impl FnOnce(Asked<Q, A>) -> Request,

@@ -25,7 +25,7 @@ use crate::{
     post::{self, PruneEarly},
     removal, row,
     script::Transaction,
-    snapshot,
+    shard, snapshot,
 };
 
 /// Questions that may wait before callers have to.
@@ -53,6 +53,7 @@ pub(crate) enum Request {
     Snapshot(Asked<snapshot::Change, ()>),
     PruneEarly(Asked<PruneEarly, u64>),
     Remove(Asked<Removal, bool>),
+    Shard(Asked<shard::Change, bool>),
     /// Take no more, write what waits, close the file, then answer.
     Close(oneshot::Sender<()>),
 }
@@ -71,6 +72,7 @@ struct Group {
     snapshots: Vec<Asked<snapshot::Change, ()>>,
     prunings: Vec<Asked<PruneEarly, u64>>,
     removals: Vec<Asked<Removal, bool>>,
+    shards: Vec<Asked<shard::Change, bool>>,
     closing: Vec<oneshot::Sender<()>>,
     events: usize,
 }
@@ -89,6 +91,7 @@ struct Verdicts {
     snapshots: Answers<()>,
     prunings: Answers<u64>,
     removals: Answers<bool>,
+    shards: Answers<bool>,
 }
 
 /// The writing end of a file.
@@ -146,7 +149,7 @@ impl Writer {
         match self.attempt(&group).await {
             Ok(verdicts) => group.answer(verdicts),
             // One damaged execution must not fail the others: find it by writing each alone.
-            Err(error) if group.len() > 1 && error::is_of_data(&error) => {
+            Err(error) if group.len() > 1 && (error::is_of_data(&error) || error::is_elsewhere(&error)) => {
                 for single in group.split() {
                     match self.attempt(&single).await {
                         Ok(verdicts) => single.answer(verdicts),
@@ -175,6 +178,11 @@ impl Writer {
                 },
             };
             match group.write(&mut connection).await {
+                Err(error) if error::is_elsewhere(&error) => {
+                    sqlx::raw_sql("ROLLBACK").execute(&mut connection).await?;
+                    self.connection = Some(connection);
+                    return Err(error);
+                }
                 Ok(verdicts) => {
                     self.connection = Some(connection);
                     let (questions, events) = (group.len(), group.events);
@@ -222,6 +230,7 @@ impl Group {
                 self.events += asked.question.len();
                 self.removals.push(asked);
             }
+            Request::Shard(asked) => self.shards.push(asked),
             Request::Close(reply) => self.closing.push(reply),
         }
     }
@@ -241,6 +250,7 @@ impl Group {
             + self.snapshots.len()
             + self.prunings.len()
             + self.removals.len()
+            + self.shards.len()
     }
 
     async fn write(&self, connection: &mut SqliteConnection) -> sqlx::Result<Verdicts> {
@@ -256,7 +266,15 @@ impl Group {
             snapshots: snapshot::apply(&mut transaction, &self.snapshots).await?,
             prunings: post::prune_early(&mut transaction, &self.prunings).await?,
             removals: removal::apply(&mut transaction, &self.removals).await?,
+            shards: shard::apply(&mut transaction, &self.shards).await?,
         };
+        // What is somewhere else is refused here, whatever was found of it.
+        let creates = self.creates.iter().map(|asked| &asked.question.id);
+        let posts = self.posts.iter().map(|asked| &asked.question.execution);
+        let appends = self.appends.iter().map(|asked| &asked.question.execution);
+        if creates.chain(posts).chain(appends).any(|id| !transaction.part().has(id)) {
+            return Err(error::elsewhere());
+        }
         transaction.commit().await?;
         Ok(verdicts)
     }
@@ -276,6 +294,7 @@ impl Group {
         send(self.snapshots, verdicts.snapshots);
         send(self.prunings, verdicts.prunings);
         send(self.removals, verdicts.removals);
+        send(self.shards, verdicts.shards);
     }
 
     fn refuse(self, error: &sqlx::Error) {
@@ -285,6 +304,7 @@ impl Group {
             }
         }
         let of = |execution: &ExecutionId| match error::is_of_data(error) {
+            _ if error::is_elsewhere(error) => StoreError::Elsewhere(execution.clone()),
             true => row::corrupt(execution.as_str(), &error.to_string()),
             false => error::unavailable(error),
         };
@@ -298,6 +318,7 @@ impl Group {
         send(self.snapshots, |change| of(change.execution()));
         send(self.prunings, |_| error::unavailable(error));
         send(self.removals, |removal| of(&removal.execution));
+        send(self.shards, |_| error::unavailable(error));
     }
 
     fn split(self) -> impl Iterator<Item = Self> {
@@ -311,8 +332,9 @@ impl Group {
         let snapshots = self.snapshots.into_iter().map(Request::Snapshot);
         let prunings = self.prunings.into_iter().map(Request::PruneEarly);
         let removals = self.removals.into_iter().map(Request::Remove);
+        let shards = self.shards.into_iter().map(Request::Shard);
         let all = creates.chain(posts).chain(appends).chain(renewals).chain(releases).chain(claims);
-        all.chain(branches).chain(snapshots).chain(prunings).chain(removals).map(|request| {
+        all.chain(branches).chain(snapshots).chain(prunings).chain(removals).chain(shards).map(|request| {
             let mut single = Self::default();
             single.take(request);
             single

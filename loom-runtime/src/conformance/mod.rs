@@ -17,6 +17,7 @@ pub mod lanes;
 pub mod leases;
 pub mod lists;
 pub mod logs;
+pub mod positions;
 pub mod posts;
 pub mod races;
 pub mod removals;
@@ -63,10 +64,20 @@ pub fn run<O: Opened>(open: impl AsyncFnOnce() -> O, case: impl AsyncFnOnce(Shar
 }
 
 /// Expands to one test per case of the kit. Takes an async closure, or the path of an async function, that
-/// returns a fresh store: see [`conformance`](crate::conformance).
+/// returns a fresh store: see [`conformance`](crate::conformance). `several $open` is for a store that is several
+/// databases: those count positions each for itself, so that [`positions`] is not for it.
 #[macro_export]
 macro_rules! store_conformance {
     ($open:expr) => {
+        $crate::store_conformance!(several $open);
+        $crate::store_conformance! { @cases $open;
+            positions {
+                positions_of_early_items_grow_over_all
+                positions_of_posts_grow_over_all
+            }
+        }
+    };
+    (several $open:expr) => {
         $crate::store_conformance! { @cases $open;
             logs {
                 a_new_execution_reads_back
@@ -163,7 +174,7 @@ macro_rules! store_conformance {
             }
             early {
                 b54_early_items_are_there_at_the_creation
-                early_items_share_the_positions
+                early_items_come_before_what_is_posted_later
                 an_early_key_is_used_once
                 an_early_key_counts_in_the_inbox
                 only_an_early_item_is_kept
@@ -268,6 +279,7 @@ mod tests {
             include_str!("leases.rs"),
             include_str!("lists.rs"),
             include_str!("logs.rs"),
+            include_str!("positions.rs"),
             include_str!("posts.rs"),
             include_str!("races.rs"),
             include_str!("removals.rs"),
@@ -289,9 +301,9 @@ mod tests {
     #[test]
     fn the_page_tells_of_every_family() {
         let (kit, page) = (include_str!("mod.rs"), include_str!("README.md"));
-        let cases = kit.split("{ @cases $open;").nth(1).and_then(|rest| rest.split("};").next());
-        let cases = cases.expect("the macro has its list");
-        for line in cases.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "}") {
+        let lists = kit.split("{ @cases $open;").skip(1).filter_map(|rest| rest.split("};").next());
+        for line in lists.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty() && *line != "}")
+        {
             let told = match line.strip_suffix(" {") {
                 Some(family) => format!("### `{family}`"),
                 None => match line.split_once('_').filter(|(id, _)| is_report(id)) {

@@ -336,6 +336,11 @@ pub enum StoreError {
         /// What it points to; `None` when there is no such branch.
         found: Option<ExecutionId>,
     },
+    /// The execution's [slot](super::Slot) is in another database of the fleet, or on its way there.
+    #[error(
+        "`{0}` is not in this database, which is one of several: open them together (`Shards::open`), which finds it"
+    )]
+    Elsewhere(ExecutionId),
     /// The stored data contradicts itself.
     #[error("the store is damaged: {0}")]
     Corrupt(String),

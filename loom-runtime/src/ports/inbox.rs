@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 
-/// Position of an item: grows with every post, over all executions of a store; 0 is before the first.
+/// Position of an item: grows with every post, over all executions of a database; 0 is before the first. A store that is
+/// several databases counts in each for itself: there it grows with every post to one execution, and no two items share one.
 pub type InboxId = u64;
 
 /// Inboxes of executions.

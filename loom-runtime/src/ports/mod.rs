@@ -16,6 +16,7 @@ mod event_store;
 mod gate_index;
 mod inbox;
 mod lease_store;
+mod shard;
 mod snapshots;
 mod turn;
 
@@ -27,6 +28,10 @@ pub use event_store::{
 pub use gate_index::{GateChange, GateIndex, GateRow, GateState};
 pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};
 pub use lease_store::{ClaimRequest, Claimed, Lease, LeaseStore, TakeUp, WorkerId};
+pub use shard::{
+    Due, LaneUse, MEMBERS, Membership, PackedExecution, PackedItem, PackedSnapshot, Parcel, Place,
+    PlaceChange, RESERVED, SLOTS, Shard, Slot, Standing, item_content, next_position,
+};
 pub use snapshots::SnapshotStore;
 pub use turn::{Lane, Rate, Turn};
 
