@@ -14,11 +14,12 @@ use crate::{
     row::{self, integer},
 };
 
-/// Whether an execution `e` that is due may be claimed by this worker.
+/// Whether an execution `e` that is due may be claimed by this worker. Nothing here is to become a join, which would be made of all
+/// that is due.
 macro_rules! fits {
     () => {
         "e.status IN ('running', 'suspended', 'parked') AND NOT e.key = ANY($3) \
-         AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
+         AND coalesce((SELECT s.standing FROM slots AS s WHERE s.slot = slot_of(e.id)), 'here') = 'here' \
          AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
             OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
             WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \

@@ -139,7 +139,7 @@ impl Cluster {
     /// # Errors
     /// When Postgres or `openssl` is not installed, or it does not start.
     pub fn start_encrypted() -> Result<Self, ClusterError> {
-        let mut cluster = Self::make(format!("{SETTINGS} {FAST}"))?;
+        let mut cluster = Self::make(format!("{SETTINGS} {FAST}"), None)?;
         for arguments in CERTIFICATES {
             let mut openssl = cluster.command(Path::new("openssl"));
             let made =

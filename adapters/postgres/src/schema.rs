@@ -264,7 +264,8 @@ pub(crate) async fn speed_up(connection: &mut PgConnection, schema: &str) -> sql
     if !sqlx::query_scalar(lock).bind(schema).fetch_one(&mut *connection).await? {
         return Ok(());
     }
-    // One that was given up half-way.
+    // It waits for whoever has begun something, and holds nobody up meanwhile. What is there was given up half-way.
+    sqlx::raw_sql("SET lock_timeout = '1min'").execute(&mut *connection).await?;
     sqlx::raw_sql("DROP INDEX CONCURRENTLY IF EXISTS executions_queue").execute(&mut *connection).await?;
     let create = format!("CREATE INDEX CONCURRENTLY {QUEUES}");
     sqlx::raw_sql(AssertSqlSafe(create)).execute(connection).await.map(drop)
