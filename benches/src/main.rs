@@ -23,7 +23,7 @@ struct Args {
     runs: usize,
 }
 
-#[derive(Clone, Copy, Subcommand)]
+#[derive(Clone, Subcommand)]
 enum Question {
     /// What does a step cost, in flows of 1, 10, 100 and 1,000?
     Steps,
@@ -39,11 +39,18 @@ enum Question {
     Join,
     /// What does it cost to keep a payload as JSONB and not as bytes, on Postgres?
     Payloads,
+    /// What does it cost to keep events in eight partitions and not in one table, on Postgres?
+    Partitions,
     /// How much memory do 10,000 suspended executions hold?
     Suspended,
+    /// How much memory does a restart take, with logs of 20 MB? Not among `all`: it writes 4 GB for each store.
+    Rehydration,
+    /// The process that `rehydration` measures.
+    #[command(hide = true)]
+    Restarted { place: String, from: u64, to: u64 },
     /// What do the macros cost a build? Not among `all`: it takes minutes.
     Compile,
-    /// All of them but `compile`, which takes minutes.
+    /// All of them but `compile` and `rehydration`, which take minutes.
     All,
 }
 
@@ -55,8 +62,13 @@ async fn main() -> loom::Result<()> {
         question.iter().any(|q| std::mem::discriminant(q) == std::mem::discriminant(&args.question))
             || matches!(args.question, Question::All)
     };
-    if matches!(args.question, Question::Compile) {
-        return questions::compile::answer(&mut report);
+    match &args.question {
+        Question::Compile => return questions::compile::answer(&mut report),
+        Question::Rehydration => return questions::rehydration::answer(&mut report).await,
+        Question::Restarted { place, from, to } => {
+            return questions::rehydration::restarted(place, *from, *to).await;
+        }
+        _ => {}
     }
     if asked(&[Question::Steps]) {
         questions::steps::answer(&mut report).await?;
@@ -78,6 +90,9 @@ async fn main() -> loom::Result<()> {
     }
     if asked(&[Question::Payloads]) {
         questions::payloads::answer(&mut report).await?;
+    }
+    if asked(&[Question::Partitions]) {
+        questions::partitions::answer(&mut report).await?;
     }
     if asked(&[Question::Suspended]) {
         questions::suspended::answer(&mut report).await?;

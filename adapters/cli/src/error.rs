@@ -68,13 +68,15 @@ impl From<StoreError> for CliError {
                 .help("`logs EXECUTION --json` prints the stored events as they are"),
             StoreError::Unavailable(_) => Self::new(Exit::Store, message)
                 .help("see that the store runs, and that this program may reach it; then repeat the command"),
-            StoreError::Archived { execution, .. } => Self::refused(message).help(format!(
-                "`{}` prints what was archived of it",
-                command(&["archive", "show"], &[execution.as_str()], &[])
-            )),
+            StoreError::Archived { execution, .. } => Self::refused(message).help(archived(&execution)),
             _ => Self::refused(message).help("somebody else was faster: repeat the command"),
         }
     }
+}
+
+fn archived(execution: &ExecutionId) -> String {
+    let show = command(&["archive", "show"], &[execution.as_str()], &[]);
+    format!("`{show}` prints what was archived of it")
 }
 
 impl From<ArchiveError> for CliError {
@@ -137,6 +139,7 @@ impl From<ForkError> for CliError {
         let message = error.to_string();
         match error {
             ForkError::Store(error) => error.into(),
+            ForkError::Archived { execution, .. } => Self::refused(message).help(archived(&execution)),
             ForkError::Unknown(id) => Self { unknown: Some(id), ..Self::refused(message) },
             ForkError::Cut { execution, .. } => {
                 Self::usage(message).help(format!("`logs {execution}` prints its events"))

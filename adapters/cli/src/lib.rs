@@ -37,7 +37,7 @@
 //!
 //! | verb | shape |
 //! |---|---|
-//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
+//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
 //! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use loom_runtime::Status;
+use loom_runtime::{Status, view::Lane};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +11,10 @@ use serde_json::Value;
 /// The person or program that a request is on behalf of, unless it says so: the name that goes into the log.
 fn somebody() -> String {
     "http".into()
+}
+
+fn is_usual(priority: &i16) -> bool {
+    *priority == 0
 }
 
 fn skip(set: &bool) -> bool {
@@ -30,6 +34,12 @@ pub struct Start {
     /// The execution's id, which makes the start repeatable; a fresh UUID unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Whether it goes before others that are due: those with more do.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub priority: i16,
+    /// The lane that it waits in, with others that name the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<Lane>,
 }
 
 /// Lists executions, in order of their ids.

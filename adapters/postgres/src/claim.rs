@@ -14,44 +14,105 @@ use crate::{
     row::{self, integer},
 };
 
-/// What may be claimed, in order of the turns; rows that another transaction holds are left for the next time.
+/// Whether an execution `e` that is due may be claimed by this worker. Nothing here is to become a join, which would be made of all
+/// that is due.
+macro_rules! fits {
+    () => {
+        "e.status IN ('running', 'suspended', 'parked') AND NOT e.key = ANY($3) \
+         AND coalesce((SELECT s.standing FROM slots AS s WHERE s.slot = slot_of(e.id)), 'here') = 'here' \
+         AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
+            OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
+            WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
+            WHERE i.execution = e.key AND NOT i.consumed AND i.id > e.seen) END <= $6)"
+    };
+}
+
+/// The first of a queue `q` within a range of `executions_queue`.
+macro_rules! front {
+    ($range:literal, $order:literal) => {
+        concat!(
+            "(SELECT e.key FROM executions AS e WHERE e.flow = q.flow \
+             AND coalesce('\\x01'::bytea || e.lane, '') = q.line AND e.priority = q.priority AND ",
+            $range,
+            " AND ",
+            fits!(),
+            " ORDER BY ",
+            $order,
+            " LIMIT least($4, 1000000000) * 4)"
+        )
+    };
+}
+
+/// What may be claimed of the rows of a `WITH` and a `FROM`, in order of the turns; rows that another transaction holds are
+/// left for the next time.
 ///
 /// A lane lets its executions in one after the other: those that would begin as far as its rate allows, then what is
 /// left as far as it has slots. `line` is the lane, and a value that no lane has for all that are without. A row is
 /// looked at again once it is locked: it may have been claimed since.
-pub(crate) const DUE: &str = concat!(
-    "WITH due AS MATERIALIZED (SELECT e.key, e.id, e.priority, e.lane, coalesce('\\x01'::bytea || e.lane, '') AS line, \
-     e.at_most, e.rate, e.rate_within, e.weight, e.fence = 0 AS begins, \
-     CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END AS since \
-     FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
-     AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) \
-     AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
-     AND (NOT EXISTS (SELECT 1 FROM unfit AS u WHERE u.execution = e.key AND u.program = $5) \
-        OR CASE WHEN e.status = 'running' THEN coalesce(e.lease_until, e.updated_at) \
-        WHEN e.wake_at <= $1 THEN e.wake_at ELSE (SELECT min(i.at) FROM inbox AS i \
-        WHERE i.execution = e.key AND NOT i.consumed AND i.id > e.seen) END <= $6)), \
-     held AS MATERIALIZED (SELECT coalesce('\\x01'::bytea || lane, '') AS line, count(*) AS n FROM executions \
-     WHERE worker IS NOT NULL AND lease_until >= $1 GROUP BY 1), \
-     begun AS MATERIALIZED (SELECT r.line, r.rate_within, (SELECT count(*) FROM begins AS b \
-     WHERE sha256(b.lane) = sha256(r.lane) AND b.at > $1 - r.rate_within) AS n \
-     FROM (SELECT DISTINCT line, lane, rate_within FROM due WHERE rate IS NOT NULL) AS r), \
-     timely AS (SELECT d.*, coalesce(b.n, 0) + count(*) FILTER (WHERE d.begins) OVER (PARTITION BY d.line \
-     ORDER BY d.priority DESC, d.since, d.id ROWS UNBOUNDED PRECEDING) AS nth \
-     FROM due AS d LEFT JOIN begun AS b ON b.line = d.line AND b.rate_within = d.rate_within), \
-     placed AS (SELECT t.*, coalesce(h.n, 0) + row_number() OVER (PARTITION BY t.line \
-     ORDER BY t.priority DESC, t.since, t.id) AS place FROM timely AS t LEFT JOIN held AS h ON h.line = t.line \
-     WHERE NOT t.begins OR t.rate IS NULL OR t.nth <= t.rate) ",
-    row::execution!(
-        " FROM placed AS p JOIN executions AS e ON e.key = p.key \
-         WHERE (p.at_most IS NULL OR p.place <= p.at_most) \
-         AND e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
-         ORDER BY p.priority DESC, p.place * 1000000 / greatest(p.weight, 1), p.since, p.id \
-         LIMIT $4 FOR NO KEY UPDATE OF e SKIP LOCKED"
-    )
+macro_rules! due {
+    ($with:expr, $from:literal) => {
+        concat!(
+            "WITH ",
+            $with,
+            "due AS MATERIALIZED (SELECT e.key, e.id, e.priority, e.lane, coalesce('\\x01'::bytea || e.lane, '') AS line, \
+             e.at_most, e.rate, e.rate_within, e.weight, e.fence = 0 AS begins, \
+             CASE WHEN e.status = 'suspended' AND e.wake_at <= $1 THEN e.wake_at ELSE e.created_at END AS since \
+             FROM ",
+            $from,
+            " WHERE e.due_at <= $1 AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND ",
+            fits!(),
+            "), held AS MATERIALIZED (SELECT coalesce('\\x01'::bytea || lane, '') AS line, count(*) AS n FROM executions \
+             WHERE worker IS NOT NULL AND lease_until >= $1 GROUP BY 1), \
+             begun AS MATERIALIZED (SELECT r.line, r.rate_within, (SELECT count(*) FROM begins AS b \
+             WHERE sha256(b.lane) = sha256(r.lane) AND b.at > $1 - r.rate_within) AS n \
+             FROM (SELECT DISTINCT line, lane, rate_within FROM due WHERE rate IS NOT NULL) AS r), \
+             timely AS (SELECT d.*, coalesce(b.n, 0) + count(*) FILTER (WHERE d.begins) OVER (PARTITION BY d.line \
+             ORDER BY d.priority DESC, d.since, d.id ROWS UNBOUNDED PRECEDING) AS nth \
+             FROM due AS d LEFT JOIN begun AS b ON b.line = d.line AND b.rate_within = d.rate_within), \
+             placed AS (SELECT t.*, coalesce(h.n, 0) + row_number() OVER (PARTITION BY t.line \
+             ORDER BY t.priority DESC, t.since, t.id) AS place FROM timely AS t LEFT JOIN held AS h ON h.line = t.line \
+             WHERE NOT t.begins OR t.rate IS NULL OR t.nth <= t.rate) ",
+            row::execution!(
+                " FROM placed AS p JOIN executions AS e ON e.key = p.key \
+                 WHERE (p.at_most IS NULL OR p.place <= p.at_most) \
+                 AND e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
+                 ORDER BY p.priority DESC, p.place * 1000000 / greatest(p.weight, 1), p.since, p.id \
+                 LIMIT $4 FOR NO KEY UPDATE OF e SKIP LOCKED"
+            )
+        )
+    };
+}
+
+/// Of all that is due: for claims that find little.
+const DUE: &str = due!("", "executions AS e");
+
+/// Of the first of each queue, for claims whose cost does not grow with what is due behind them.
+///
+/// A queue is what has one flow, lane and priority; `queues` leaps from one to the next. Within one `executions_queue` has them in
+/// order of their turns: those that anybody may take, never claimed before or else, and those whose instant has come.
+/// Whatever is further back than the limit in all three has enough before it; a few times more is looked at, since what is there
+/// may be locked by other claims.
+const DUE_IN_FRONT: &str = due!(
+    concat!(
+        "RECURSIVE queues AS ((SELECT e.flow, coalesce('\\x01'::bytea || e.lane, '') AS line, e.priority \
+         FROM executions AS e WHERE e.due_at IS NOT NULL ORDER BY 1, 2, 3 LIMIT 1) \
+         UNION ALL SELECT n.* FROM queues AS q, LATERAL (SELECT e.flow, coalesce('\\x01'::bytea || e.lane, '') AS line, \
+         e.priority FROM executions AS e WHERE e.due_at IS NOT NULL \
+         AND (e.flow, coalesce('\\x01'::bytea || e.lane, ''), e.priority) > (q.flow, q.line, q.priority) \
+         ORDER BY 1, 2, 3 LIMIT 1) AS n), \
+         front AS MATERIALIZED (SELECT f.key FROM queues AS q, LATERAL (",
+        front!("e.due_at = -9223372036854775808 AND (e.fence = 0) IS TRUE", "e.created_at, e.id"),
+        " UNION ALL ",
+        front!("e.due_at = -9223372036854775808 AND (e.fence = 0) IS FALSE", "e.created_at, e.id"),
+        " UNION ALL ",
+        front!("e.due_at > -9223372036854775808 AND e.due_at <= $1", "e.due_at"),
+        ") AS f WHERE $2::text[] IS NULL OR q.flow = ANY($2)), "
+    ),
+    "front AS f JOIN executions AS e ON e.key = f.key"
 );
 
 /// The same of one execution. Somebody asks for just this one: a transaction that holds it is waited for.
-pub(crate) const DUE_ONE: &str = row::execution!(
+const DUE_ONE: &str = row::execution!(
     " FROM executions AS e WHERE e.due_at <= $1 AND e.status IN ('running', 'suspended', 'parked') \
      AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = slot_of(e.id) AND s.standing <> 'here') \
      AND ($2::text[] IS NULL OR e.flow = ANY($2)) AND NOT e.key = ANY($3) AND e.id = $5 LIMIT $4 FOR NO KEY UPDATE"
@@ -61,8 +122,9 @@ const LEASE: &str = "UPDATE executions SET status = 'running', worker = $2, leas
      wake_at = NULL, updated_at = $5, fence = fence + 1, \
      takeovers = takeovers + CASE WHEN worker IS NULL THEN 0 ELSE 1 END WHERE key = ANY($1)";
 
-/// Whether a claim would find anything, as far as one look can tell: workers ask all the time and mostly in vain.
-pub(crate) const ANYTHING_DUE: &str = "SELECT 1 FROM executions AS e WHERE e.due_at <= $1 LIMIT 1";
+/// How much a claim would find, as far as it has to know: workers ask all the time and mostly in vain.
+const HOW_MUCH: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM executions AS e WHERE e.due_at <= $1 LIMIT $2) AS due";
 
 const RENEW: &str = "WITH held AS (SELECT key FROM executions WHERE worker = $1 ORDER BY id FOR NO KEY UPDATE) \
      UPDATE executions AS e SET lease_until = greatest(e.lease_until, $2), due_at = greatest(e.due_at, $3) \
@@ -71,23 +133,38 @@ const RENEW: &str = "WITH held AS (SELECT key FROM executions WHERE worker = $1 
 const RELEASE: &str = "UPDATE executions SET worker = NULL, lease_until = NULL, due_at = $3 \
      WHERE id = $1 AND fence = $2 AND worker IS NOT NULL";
 
+/// The statement that finds what is due; none if there is nothing.
+pub(crate) async fn choice(
+    connection: &mut PgConnection,
+    request: &ClaimRequest,
+) -> sqlx::Result<Option<&'static str>> {
+    if request.execution.is_some() {
+        return Ok(Some(DUE_ONE));
+    }
+    let little = integer(request.limit as u64).min(i64::MAX / 8) * 4;
+    let how_much = sqlx::query_scalar(HOW_MUCH).bind(request.now.as_micros()).bind(little + 1);
+    Ok(match how_much.fetch_one(connection).await? {
+        0 => None,
+        n if n <= little => Some(DUE),
+        _ => Some(DUE_IN_FRONT),
+    })
+}
+
 /// Takes what is due. Not to be repeated when it fails: nobody knows then whether it took something.
 pub(crate) async fn claim(
     connection: &mut PgConnection,
     request: &ClaimRequest,
 ) -> sqlx::Result<Vec<Claimed>> {
-    if request.execution.is_none() {
-        let anything = sqlx::query(ANYTHING_DUE).bind(request.now.as_micros());
-        if anything.fetch_optional(&mut *connection).await?.is_none() {
-            return Ok(Vec::new());
-        }
-    }
+    let Some(choice) = choice(connection, request).await? else { return Ok(Vec::new()) };
     let mut transaction = connection.begin().await?;
     let (mut chosen, mut unreadable) = (Vec::new(), Vec::new());
     loop {
         let limit = integer(request.limit as u64);
-        let due = sqlx::query(if request.execution.is_some() { DUE_ONE } else { DUE });
-        let mut due = due.bind(request.now.as_micros()).bind(&request.flows).bind(&unreadable).bind(limit);
+        let mut due = sqlx::query(choice)
+            .bind(request.now.as_micros())
+            .bind(&request.flows)
+            .bind(&unreadable)
+            .bind(limit);
         due = match (&request.execution, request.program) {
             (Some(execution), _) => due.bind(execution.as_str()),
             // No program is unfit when there is none to look for.

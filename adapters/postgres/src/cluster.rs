@@ -44,6 +44,13 @@ const SETTINGS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories
 /// As fast as it can be, as long as the machine stays up.
 const FAST: &str = "-c fsync=off -c full_page_writes=off";
 
+/// An authority, and a certificate of it.
+const CERTIFICATES: [&str; 3] = [
+    "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=authority -keyout ca.key -out ca.pem",
+    "req -newkey rsa:2048 -nodes -subj /CN=server -addext subjectAltName=IP:127.0.0.1 -keyout server.key -out server.csr",
+    "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -copy_extensions copy -out server.pem",
+];
+
 /// A server with one database, on a free port of this machine.
 #[derive(Debug)]
 pub struct Cluster {
@@ -64,6 +71,9 @@ pub enum ClusterError {
     /// There is no `initdb` on the PATH, nor where Debian has it.
     #[error("there is no `initdb`, on the PATH or in /usr/lib/postgresql; install it: `{INSTALL}`")]
     Missing,
+    /// There is no `openssl` on the PATH.
+    #[error("there is no `openssl` on the PATH; install it: `apt-get install openssl`")]
+    MissingOpenssl,
     /// It does not start.
     #[error("the throw-away server does not start: {0}")]
     Failed(String),
@@ -121,6 +131,33 @@ impl Cluster {
     /// When it does not start.
     pub fn standby(&self) -> Result<Self, ClusterError> {
         Self::make(self.settings.clone(), Some(self))
+    }
+
+    /// One that takes encrypted connections too, with a certificate for 127.0.0.1 from an authority of its own:
+    /// [`authority`](Self::authority).
+    ///
+    /// # Errors
+    /// When Postgres or `openssl` is not installed, or it does not start.
+    pub fn start_encrypted() -> Result<Self, ClusterError> {
+        let mut cluster = Self::make(format!("{SETTINGS} {FAST}"), None)?;
+        for arguments in CERTIFICATES {
+            let mut openssl = cluster.command(Path::new("openssl"));
+            let made =
+                openssl.args(arguments.split(' ')).output().map_err(|_| ClusterError::MissingOpenssl)?;
+            if !made.status.success() {
+                return Err(failed("openssl", String::from_utf8_lossy(&made.stderr)));
+            }
+        }
+        let at = |name| cluster.directory.join(name).display().to_string();
+        let (certificate, key) = (at("server.pem"), at("server.key"));
+        cluster.settings += &format!(" -c ssl=on -c ssl_cert_file={certificate} -c ssl_key_file={key}");
+        cluster.start_again()?;
+        Ok(cluster)
+    }
+
+    /// Where the certificate of its authority is, if it is [encrypted](Self::start_encrypted).
+    pub fn authority(&self) -> PathBuf {
+        self.directory.join("ca.pem")
     }
 
     /// The URL of its database.

@@ -43,6 +43,16 @@ pub enum ConnectError {
         /// What the server says.
         reason: String,
     },
+    /// No encrypted connection is made, or the server's certificate is not trusted.
+    #[error("{server} gives no connection that is safe enough ({reason}); {advice}")]
+    Unsafe {
+        /// Where.
+        server: String,
+        /// What is wrong.
+        reason: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// The role may not do what a store does.
     #[error(
         "{server}: {reason}; let the role own schema `{schema}`: `CREATE SCHEMA {schema} AUTHORIZATION <role>`"
@@ -96,9 +106,27 @@ fn code_of(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
 }
 
+/// Whether it is about encryption. A handshake that fails comes as data that is not valid.
+fn is_of_tls(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Tls(_) => true,
+        sqlx::Error::Io(error) => error.kind() == io::ErrorKind::InvalidData,
+        _ => false,
+    }
+}
+
+/// What to do where there is no encrypted connection.
+const SAFER: &str = if cfg!(feature = "tls") {
+    "name the authority of its certificate in the URL (`sslrootcert=ca.pem`), and the host as the certificate does; or let \
+     the server have `ssl = on`"
+} else {
+    "turn on the feature `tls` of loom-durable-postgres"
+};
+
 /// Whether another try, on another connection, may well succeed.
 pub(crate) fn is_passing(error: &sqlx::Error) -> bool {
     match error {
+        _ if is_of_tls(error) => false,
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
         // What a connection says that was cut in the middle of an answer.
         sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed => true,
@@ -175,6 +203,7 @@ pub(crate) fn connect_error(
         Some("42501") => ConnectError::NotAllowed { server, schema, reason },
         Some(LOCK_TIMEOUT) => ConnectError::Locked { server, schema },
         Some(code) if code.starts_with("28") || code == "3D000" => ConnectError::Refused { server, reason },
+        _ if is_of_tls(error) => ConnectError::Unsafe { server, reason, advice: SAFER },
         _ if is_passing(error) => ConnectError::Unreachable { server, waited, reason },
         _ => ConnectError::Other { server, reason },
     }

@@ -32,10 +32,11 @@ impl Link {
         // - A server that acknowledges before it has written is told to wait; one that waits for more (its
         //   standbys, say) is left as it is.
         // - Locks whose owner has vanished, and locks of others, must not stop the fleet.
+        // - Every statement is short: to compile one takes longer than to run it (a claim from a backlog: 110 ms to 14).
         let settings = format!(
             "SET search_path = {schema}, pg_catalog; \
              SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'; \
-             SET lock_timeout = '2s'; SET idle_in_transaction_session_timeout = '10s'; \
+             SET jit = off; SET lock_timeout = '2s'; SET idle_in_transaction_session_timeout = '10s'; \
              SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
              SET client_min_messages = warning"
         );

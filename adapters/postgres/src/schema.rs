@@ -12,7 +12,7 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 const MIGRATIONS: [&str; 4] = [TABLES, REMOVALS, TURNS, SHARDS];
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
-/// execution, NULL when it waits for somebody; one index over it answers every claim.
+/// execution, NULL when it waits for somebody; an index over it tells whether there is any, [`QUEUES`] which of many comes first.
 ///
 /// Whatever comes from outside is BYTEA, byte for byte as given (TEXT takes no NUL, JSONB neither order nor
 /// spelling; measured, bytes are written about as fast, read three times as fast and take a tenth less room: `payloads` of
@@ -27,8 +27,13 @@ const MIGRATIONS: [&str; 4] = [TABLES, REMOVALS, TURNS, SHARDS];
 /// `inbox` is the newest item that was ever posted, `seen` the newest that the last owner had read when it closed.
 /// `unfit` holds the programs whose claims pass over an execution, until its next run.
 ///
-/// `events` is partitioned by execution: vacuum, and whoever archives, takes a part at a time. There are no
-/// foreign keys: who inserts holds the lock of the execution's row, and rows of `executions` stay.
+/// `events` is partitioned by execution from the first version on: vacuum, and whoever archives, takes a part at a time. It
+/// costs little: measured beside one table (`partitions` of the benches), events are written 1.16 times as fast, and logs read
+/// 0.90 times. There are no foreign keys: who inserts holds the lock of the execution's row, and rows of `executions` stay.
+///
+/// Each index answers somebody: `due` whether there is anything to claim, `worker` what is renewed, counted for lanes and looked
+/// at for mail, `parked` the worker that tries them again, `awaited` the pass that forgets early items, `pending` and `keys`
+/// the inbox, `frames` and `open` the gates.
 const TABLES: &str = r#"
 CREATE TABLE executions (
     key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -186,6 +191,11 @@ $$;
 pub(crate) const GUARD: &str = "CREATE TRIGGER executions_elsewhere BEFORE INSERT OR UPDATE OF batch, fence ON executions \
      FOR EACH ROW WHEN (current_setting('loom.mover', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION refuse_elsewhere()";
 
+/// The queues of what is due, each in order, for claims that find much of it. Without it they are as right, and slow: so it is
+/// no version of the schema, and builds before it share the database.
+const QUEUES: &str = r"executions_queue ON executions
+    (flow, (coalesce('\x01'::bytea || lane, '')), priority, due_at, (fence = 0), created_at, id) WHERE due_at IS NOT NULL";
+
 /// What a schema is like.
 pub(crate) enum Found {
     /// Of this version now.
@@ -232,8 +242,33 @@ pub(crate) async fn migrate(connection: &mut PgConnection, schema: &str) -> sqlx
         let note = "INSERT INTO migrations (version) VALUES ($1)";
         sqlx::query(note).bind(n).execute(&mut *transaction).await?;
     }
+    if version == 0 {
+        let sql = format!("CREATE INDEX {QUEUES}");
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
+    }
     transaction.commit().await?;
     Ok(Found::Ready)
+}
+
+/// Makes what only speeds a schema up, if it is missing, beside everybody's work. One process does it; who comes meanwhile goes on
+/// without, as everybody does if it fails.
+pub(crate) async fn speed_up(connection: &mut PgConnection, schema: &str) -> sqlx::Result<()> {
+    let valid = "SELECT i.indisvalid FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid \
+         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'executions_queue'";
+    let found: Option<bool> = sqlx::query_scalar(valid).bind(schema).fetch_optional(&mut *connection).await?;
+    if found == Some(true) {
+        return Ok(());
+    }
+    // Not waited for: it is made once all who wait in a transaction are gone.
+    let lock = "SELECT pg_try_advisory_lock(hashtextextended('loom queues ' || $1, 0))";
+    if !sqlx::query_scalar(lock).bind(schema).fetch_one(&mut *connection).await? {
+        return Ok(());
+    }
+    // It waits for whoever has begun something, and holds nobody up meanwhile. What is there was given up half-way.
+    sqlx::raw_sql("SET lock_timeout = '1min'").execute(&mut *connection).await?;
+    sqlx::raw_sql("DROP INDEX CONCURRENTLY IF EXISTS executions_queue").execute(&mut *connection).await?;
+    let create = format!("CREATE INDEX CONCURRENTLY {QUEUES}");
+    sqlx::raw_sql(AssertSqlSafe(create)).execute(connection).await.map(drop)
 }
 
 /// The version of the schema; none when it has no tables of ours.

@@ -11,7 +11,9 @@ use loom_runtime::{
 use sqlx::{SqlitePool, sqlite::SqliteRow};
 
 use crate::{
-    branch, claim, error,
+    branch,
+    claim::{self, Backlog},
+    error,
     row::{self, Reader},
     script::{Script, integer},
 };
@@ -117,22 +119,27 @@ pub(crate) async fn early_before(readers: &SqlitePool, before: Timestamp) -> Res
     rows.first().map_or(Ok(0), |row| Reader::new(row, "early items").count(0))
 }
 
-/// Whether a claim would find anything, as far as one look can tell.
-pub(crate) async fn anything_due(readers: &SqlitePool, request: &ClaimRequest) -> Result<bool, StoreError> {
+/// How much is due, for a claim of `limit`.
+pub(crate) async fn backlog(
+    readers: &SqlitePool,
+    request: &ClaimRequest,
+    limit: usize,
+) -> Result<Backlog, StoreError> {
     let mut script = Script::default();
-    script.sql("SELECT e.at_most IS NULL AND e.rate IS NULL FROM executions AS e WHERE ");
-    claim::due(&mut script, request);
-    script.sql(" LIMIT 1;");
-    match fetch(script, readers).await?.first() {
-        None => Ok(false),
-        Some(row) if Reader::new(row, "what is due").get(0)? => Ok(true),
-        // Whoever waits for a full lane is due all the time.
-        Some(_) => {
-            let mut script = Script::default();
-            claim::choose(&mut script, request, &[], 1);
-            Ok(!fetch(script, readers).await?.is_empty())
-        }
+    Backlog::ask(&mut script, request, limit);
+    let told = fetch(script, readers).await?;
+    Backlog::told(&told, request, limit).map_err(|error| error::unavailable(&error))
+}
+
+/// Whether a claim would find anything, as far as one look can tell. Whoever waits for a full lane is due all the time.
+pub(crate) async fn anything_due(readers: &SqlitePool, request: &ClaimRequest) -> Result<bool, StoreError> {
+    let backlog = backlog(readers, request, 1).await?;
+    if backlog == Backlog::None {
+        return Ok(false);
     }
+    let mut script = Script::default();
+    claim::choose(&mut script, request, &[], 1, backlog);
+    Ok(!fetch(script, readers).await?.is_empty())
 }
 
 pub(crate) async fn inbox_waiting(

@@ -8,10 +8,10 @@ use sqlx::{
 };
 
 /// The version that this build writes: that of the last migration.
-pub(crate) const VERSION: i64 = 8;
+pub(crate) const VERSION: i64 = 9;
 
 /// Instants are microseconds since the epoch. `due_at` is the first instant at which a claim may take the
-/// execution, NULL when it waits for somebody; one index over it answers every claim. Payloads are TEXT, byte
+/// execution, NULL when it waits for somebody; an index over it tells whether there is any. Payloads are TEXT, byte
 /// for byte as given. `executions` keeps no log data, so that the row that every append changes stays narrow.
 /// `events` grows at its end, with an index beside it: kept in the order of its key (WITHOUT ROWID), a commit
 /// for 64 executions writes 64 pages instead of a few, which makes it half as fast.
@@ -196,6 +196,12 @@ CREATE TABLE slots (
 CREATE INDEX slots_elsewhere ON slots (slot) WHERE standing <> 'here';
 ";
 
+/// The queues of what is due, each in order, for claims that find much of it.
+const QUEUES: &str = "
+CREATE INDEX executions_queue ON executions (flow, ifnull(lane, x''), priority, due_at, fence = 0, created_at, id)
+    WHERE due_at IS NOT NULL;
+";
+
 /// Brings the file to [`VERSION`]; run inside a transaction that holds the write lock, so that two processes
 /// that open a new file at once do not both create the tables.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
@@ -211,7 +217,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
         step(5, "snapshots by what they are of", SUBJECTS),
         step(6, "removals", REMOVALS),
         step(7, "turns", TURNS),
-        step(VERSION, "shards", SHARDS),
+        step(8, "shards", SHARDS),
+        step(VERSION, "queues", QUEUES),
     ];
     let mut migrator = Migrator::with_migrations(steps);
     // Its own name: the file may hold the user's tables too, with sqlx's own record of them.

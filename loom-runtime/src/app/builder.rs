@@ -7,8 +7,9 @@ use super::App;
 use crate::{
     Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
     clock::Clock,
-    ports::{ArchiveStore, Store},
+    ports::{ArchiveStore, Store, Turn},
     service::SERVICES_V1,
+    turns::{Starting, Turns},
     worker::{Engine, WorkerOptions},
 };
 
@@ -23,6 +24,7 @@ pub struct AppBuilder {
     clock: Clock,
     budgets: Option<Arc<dyn Negotiate>>,
     archive: Option<Arc<dyn ArchiveStore>>,
+    turns: Turns,
 }
 
 /// Everything that is wrong with a program, in a stable order.
@@ -76,6 +78,25 @@ impl AppBuilder {
         self
     }
 
+    /// Says when the turn of each new execution comes: its priority, and the lane that it waits in. For tenants, say, so that
+    /// none of them can start itself past the others; whoever starts it, over HTTP or on the command line, and children too. It
+    /// is asked once, and what it says is kept for life. Forks keep their origin's. Unless set, the start says it, and
+    /// children are in their parent's.
+    ///
+    /// ```
+    /// # use loom_runtime::{App, Lane, Starting, ports::Turn};
+    /// # #[derive(serde::Deserialize)] struct Order { tenant: String }
+    /// let app = App::builder().turns(|start: Starting<'_>| {
+    ///     let tenant = start.input.decode::<Order>().map_or("nobody".to_owned(), |order| order.tenant);
+    ///     Turn { lane: Some(Lane::new(tenant).at_most(20)), priority: start.turn.priority.min(5) }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn turns(mut self, assign: impl Fn(Starting<'_>) -> Turn + Send + Sync + 'static) -> Self {
+        self.turns = Turns::by(assign);
+        self
+    }
+
     /// How the worker behaves.
     #[must_use]
     pub fn worker(mut self, options: WorkerOptions) -> Self {
@@ -121,10 +142,9 @@ impl AppBuilder {
         );
         registry.serve(&services);
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
-        let (parts, budgets) =
-            ((registry, services), self.budgets.unwrap_or_else(|| Arc::new(budget::everything)));
-        let engine =
-            Engine::new(store, parts, self.resources, self.limits, self.options, self.clock, budgets);
+        let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
+        let (parts, hooks) = ((registry, services), (budgets, self.turns));
+        let engine = Engine::new(store, parts, self.resources, self.limits, self.options, self.clock, hooks);
         Ok(App { engine, archive: self.archive })
     }
 }

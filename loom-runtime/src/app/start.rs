@@ -11,7 +11,7 @@ use kernel::{ExecutionId, InvalidId, InvalidPayload, Payload};
 
 use super::{App, Handle};
 use crate::{
-    Flow, FlowCall,
+    Flow, FlowCall, Starting,
     ports::{Lane, StoreError, Turn},
     worker::{Birth, Place},
 };
@@ -200,6 +200,7 @@ async fn start(
     let id: ExecutionId = id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()).parse()?;
     let digest = input.digest();
     let (version, parent) = (None, None);
+    let turn = engine.turns.of(Starting { execution: &id, flow, input: &input, parent: None, turn: &turn });
     let birth = Birth { id: id.clone(), flow: flow.into(), input, version, parent, place, turn };
     match engine.create(birth).await? {
         Some(row) if row.flow != flow => {

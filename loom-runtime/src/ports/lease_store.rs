@@ -46,6 +46,9 @@ pub trait LeaseStore: Send + Sync {
     /// what is leased at `now` and what the claim takes before it. Executions without a lane are a lane of
     /// weight 1 among the others. The count is of millionths, rounded down.
     ///
+    /// Where much is due, a store may look at the first of each flow, lane and priority only, at least at as many as are asked
+    /// for: those that anybody may take by their creation, those whose instant has come by that.
+    ///
     /// A claim sets the status to running, gives the lease the next fence, and counts a take-over when a
     /// lease had expired (not when it was released). Two claims at once never get the same execution.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;

@@ -63,8 +63,8 @@ impl App {
     ///
     /// Of an execution that has ended its last event stays, and its row: its id is taken for ever, a start with the same
     /// input finds it as before, and [`Handle::result`](crate::Handle::result) answers. What is gone from the store (events,
-    /// gates, inbox) is refused as [`StoreError::Archived`] where it is asked for, by a fork for example. A fork has events
-    /// of its own, so it does not hold its origin.
+    /// gates, inbox) is refused as [`StoreError::Archived`] where it is asked for; a fork, as [`ForkError::Archived`](crate::ForkError). A
+    /// fork has events of its own, so it does not hold its origin.
     ///
     /// A segment is removed only once the archive has answered with its digest, and only if the execution is still as it
     /// was found. Passes may run beside workers and beside each other, and be killed at any moment.

@@ -5,7 +5,7 @@ use kernel::{ExecutionId, Frame, Outcome, ParkReport, Payload, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Gate, Look, Pending, Received, Wait, folded::in_order, instant};
+use super::{Gate, Lane, Look, Pending, Received, Wait, folded::in_order, instant};
 use crate::{App, Registry, ports::ExecutionRow};
 
 /// An execution in a list.
@@ -42,6 +42,12 @@ pub struct Execution {
     pub leased_until: Option<Timestamp>,
     /// Take-overs from owners that vanished, since the last outcome.
     pub takeovers: u32,
+    /// Those with more go first; missing when it is 0.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub priority: i16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What it waits in line with.
+    pub lane: Option<Lane>,
     /// Whether it has not ended, and this program cannot go on with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown_flow: bool,
@@ -64,6 +70,8 @@ impl Execution {
             worker: row.lease.as_ref().map(|lease| lease.worker.clone()),
             leased_until: row.lease.as_ref().map(|lease| lease.until),
             takeovers: row.takeovers,
+            priority: row.turn.priority,
+            lane: row.turn.lane.as_ref().map(Lane::from),
             unknown_flow: !row.status.is_terminal() && registry.flow(&row.flow).is_none(),
             waits_for_code: None,
         }
@@ -74,6 +82,10 @@ impl Execution {
     pub fn waiting_for_code(self, code: Option<String>) -> Self {
         Self { waits_for_code: code, ..self }
     }
+}
+
+fn is_usual(priority: &i16) -> bool {
+    *priority == 0
 }
 
 /// A page of executions.

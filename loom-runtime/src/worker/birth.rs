@@ -10,7 +10,7 @@ use kernel::{
 
 use super::{driver::Origin, engine::Engine};
 use crate::{
-    Service,
+    Service, Starting,
     inbox_item::Item,
     ports::{Claimed, Created, ExecutionRow, GateChange, NewExecution, StoreError, TakeUp, Turn},
 };
@@ -208,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// Starts a child with its parent's turn, however often it is asked to. One that has ended already tells how: an earlier run of its
+    /// Starts a child, with its parent's turn unless the program says otherwise, however often it is asked to. One that has ended already tells how: an earlier run of its
     /// parent may have heard of that, and nobody would tell this one.
     pub(crate) async fn start_child(
         self: &Arc<Self>,
@@ -222,7 +222,9 @@ impl Engine {
         }
         let (digest, place) = (input.digest(), Place::Alone);
         let (version, parent) = (Some(input_version), Some(parent));
-        let turn = turn.clone();
+        let of = parent.as_ref().map(|parent| &parent.execution);
+        let turn =
+            self.turns.of(Starting { execution: &child, flow: &flow, input: &input, parent: of, turn });
         let birth = Birth { id: child.clone(), flow, input, version, parent, place, turn };
         let Some(row) = self.create(birth).await? else { return Ok(Begun::Runs) };
         if row.flow != start.flow || row.input != digest {

@@ -1,6 +1,7 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
+mod rehydrate;
 mod unread;
 
 use std::{
@@ -28,6 +29,7 @@ use super::{
     birth::Begun,
     engine::Engine,
     locals::{Lease, Local, Progress},
+    room::Share,
     signals, snapshots,
     streams::Feed,
     transition,
@@ -38,9 +40,6 @@ use crate::{
     ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
     step::StepEnv,
 };
-
-/// How many events are read at a time.
-const PAGE: usize = 512;
 
 /// For what did not come through the inbox: the first item there is 1.
 const NO_ITEM: InboxId = 0;
@@ -130,6 +129,10 @@ pub(super) struct Driver {
     taken_up: u64,
     /// Whether a snapshot is due, and waits for the log to be durable.
     snapshot_due: bool,
+    /// What its log takes in memory, from the first event that is here.
+    share: Option<Share>,
+    /// How many events of it have been read.
+    came: u64,
 }
 
 impl Driver {
@@ -164,6 +167,8 @@ impl Driver {
             drain,
             taken_up: 0,
             snapshot_due: false,
+            share: None,
+            came: 0,
         }
     }
 
@@ -223,6 +228,7 @@ impl Driver {
                 let Event::ExecutionStarted(started) = &first.event else {
                     return Err(Gone::Lost("created without a start".into()));
                 };
+                self.share = Some(self.engine.room.born(started.input.len() as u64));
                 (started.flow.clone(), 0, 1, String::new(), Some(first))
             }
             Origin::Claimed(claim) => {
@@ -283,48 +289,6 @@ impl Driver {
         let worker = self.engine.worker.clone();
         self.offer(&mut machine, Input::Live { worker, reason });
         Ok(Ok(machine))
-    }
-
-    /// The log from the current run's first event on.
-    async fn replay(
-        &mut self,
-        machine: &mut Machine,
-        base: u64,
-        next: u64,
-    ) -> Result<Result<(), ParkReport>, Gone> {
-        let mut from = base;
-        while from < next {
-            let records = match self.engine.store.read(&self.execution, from, PAGE).await {
-                Ok(records) => records,
-                Err(StoreError::Corrupt(what)) => {
-                    return Ok(Err(ParkReport::new(Fault::UnreadableLog, what).at(from)));
-                }
-                Err(error) => {
-                    self.pause(&error).await?;
-                    continue;
-                }
-            };
-            if records.is_empty() {
-                let message = format!("the log ends at event {from}, its row says {next}");
-                return Ok(Err(ParkReport::new(Fault::UnreadableLog, message).at(from)));
-            }
-            for record in &records {
-                match Envelope::decode(&self.execution, record) {
-                    Ok(envelope) => drop(self.offer(machine, Input::Recorded(envelope))),
-                    Err(unreadable) => {
-                        let mut report = ParkReport::new(Fault::UnreadableLog, unreadable.to_string());
-                        // Its programs can read it, and others are to leave it to them.
-                        let code = machine.state().code.body;
-                        report.wants = unreadable.is_newer().then(|| format!("{code:016x}"));
-                        return Ok(Err(report.at(record.sequence)));
-                    }
-                }
-            }
-            from += records.len() as u64;
-            // A long replay must not starve the other executions of its thread.
-            tokio::task::yield_now().await;
-        }
-        Ok(Ok(()))
     }
 
     /// Does everything that the machine says, until it has nothing to say.
@@ -568,6 +532,7 @@ impl Driver {
                 Ok(()) => {
                     self.signals().written(&append, batch, begun.elapsed());
                     append.posts.iter().for_each(|post| self.engine.told(&post.execution));
+                    self.take_room(&append);
                     return Ok(true);
                 }
                 Err(StoreError::InboxMoved(_)) => return Ok(false),
@@ -633,16 +598,26 @@ impl Driver {
         for mut running in cut {
             let _ = tokio::time::timeout_at(deadline, &mut running.task).await;
         }
-        // What ended before it was cut is an outcome like any other.
-        self.take_ends(machine);
+        // What ended before it was cut is an outcome like any other; that it was cut is none.
+        while let Ok((frame, attempt, end)) = self.ended.1.try_recv() {
+            let was_to_stop = self.leaving.iter().any(|(_, left, nth)| (left, *nth) == (&frame, attempt));
+            if was_to_stop || !matches!(end, AttemptEnd::Stopped(EffectError::Cancelled)) {
+                self.take_end(machine, (frame, attempt, end));
+            }
+        }
         self.offer(machine, Input::HandBack);
         if self.obey(machine).await?.is_some() {
             return Ok(Gone::HandedBack);
         }
+        Ok(self.release().await)
+    }
+
+    /// Lets go of an execution that goes on elsewhere, or later.
+    async fn release(&self) -> Gone {
         if let Err(error) = self.engine.store.release(&self.execution, self.fence).await {
             tracing::warn!(execution = %self.execution, %error, "not released: it is due when the lease has run out");
         }
-        Ok(Gone::HandedBack)
+        Gone::HandedBack
     }
 
     fn signals(&self) -> signals::Of<'_> {

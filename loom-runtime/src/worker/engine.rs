@@ -19,6 +19,7 @@ use super::{
     driver::{Driver, Nudge, Origin},
     locals::{Lease, Local, Locals, Progress, Seats},
     parked::ParkedOnes,
+    room::Room,
     signals,
     streams::Streams,
     wakes::Wakes,
@@ -29,6 +30,7 @@ use crate::{
     code,
     ports::{ClaimRequest, Store, StoreError, Turn, WorkerId},
     replay_check::Checker,
+    turns::Turns,
 };
 
 /// How long a shutdown may wait at most: for ever, to all intents.
@@ -69,6 +71,7 @@ pub(crate) struct Engine {
     /// Executions of rooms that are to be there.
     services: Vec<Service>,
     pub(crate) budgets: Arc<dyn Negotiate>,
+    pub(crate) turns: Turns,
     pub(crate) streams: Arc<Streams>,
     /// The flows with their fingerprints, to replay logs that wait for code.
     pub(super) checker: Checker,
@@ -77,7 +80,8 @@ pub(crate) struct Engine {
     /// Until when every lease holds that this worker has renewed.
     renewed_until: AtomicI64,
     pub(super) wakes: Wakes,
-    poke: Notify,
+    pub(super) room: Arc<Room>,
+    poke: Arc<Notify>,
     /// Another process may have posted to what runs here.
     mail: Notify,
     beating: AtomicBool,
@@ -94,10 +98,11 @@ impl Engine {
         limits: Limits,
         options: WorkerOptions,
         clock: Clock,
-        budgets: Arc<dyn Negotiate>,
+        (budgets, turns): (Arc<dyn Negotiate>, Turns),
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
         let program = code::of_program(&registry, |flow| checker.code(flow));
+        let poke = Arc::new(Notify::new());
         Arc::new(Self {
             store,
             registry: Arc::new(registry),
@@ -108,13 +113,15 @@ impl Engine {
             worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
             services,
             budgets,
+            turns,
             streams: Arc::default(),
             checker,
             program,
             locals: Locals::default(),
             renewed_until: AtomicI64::new(i64::MIN),
             wakes: Wakes::default(),
-            poke: Notify::new(),
+            room: Room::new(options.memory, poke.clone()),
+            poke,
             mail: Notify::new(),
             beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
@@ -345,7 +352,9 @@ impl Engine {
                 served += 1;
             }
             parked.look(&self).await;
-            match self.claim(AT_ONCE, None).await {
+            // What waits here for room is enough: the rest may run elsewhere.
+            let wanted = if self.room.is_short() { 0 } else { AT_ONCE };
+            match self.claim(wanted, None).await {
                 Ok(AT_ONCE) => continue,
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "nothing claimed"),

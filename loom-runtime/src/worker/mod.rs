@@ -7,6 +7,7 @@ mod driver;
 mod engine;
 mod locals;
 mod parked;
+mod room;
 mod signals;
 mod snapshots;
 mod streams;
@@ -30,6 +31,10 @@ pub struct WorkerOptions {
     pub poll: Duration,
     /// How many executions run here at once; suspended ones do not count. 1,000 unless set.
     pub running: usize,
+    /// About how many bytes of logs are in memory at once, those of what runs here and those that are being read; 256 MiB
+    /// unless set. Executions that are woken beyond that wait for those before them, and are handed back after as long as a
+    /// lease holds: another worker may have room. One log that is larger than this is still read, by itself.
+    pub memory: u64,
     /// After how many take-overs without an outcome an execution is parked. 5 unless set.
     pub takeovers: u32,
     /// How long an execution that only waits for a near timer stays in memory. 50 ms unless set.
@@ -52,6 +57,7 @@ impl Default for WorkerOptions {
             lease: Duration::from_secs(10),
             poll: Duration::from_millis(100),
             running: 1_000,
+            memory: 256 << 20,
             takeovers: 5,
             linger: Duration::from_millis(50),
             lag: Duration::from_millis(10),

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use loom::{Lane, Registry, Status, kernel::Payload, prelude::*};
+use loom::{Lane, Registry, Status, kernel::Payload, ports::Turn, prelude::*};
 
-use crate::support::{Rig, World, id, on_both, registry};
+use crate::support::{Rig, Tap, World, id, on_both, registry};
 
 #[step]
 async fn enter(world: Res<World>) -> loom::Result<usize> {
@@ -96,6 +96,31 @@ on_both! {
         app.until(&fork, &[Status::Suspended]).await.unwrap();
         let turn = app.row(&fork).await.unwrap().turn;
         assert_eq!((turn.priority, turn.lane), (3, Some(lane)));
+    }
+
+    /// One place says for a whole program whose turn it is; a child is asked about too, and a fork is not.
+    async fn a_program_says_whose_turn_it_is(rig: Rig) {
+        let builder = rig.builder(all(), &Tap::default()).await;
+        let app = builder.turns(|start| {
+            let lane = start.parent.map_or_else(|| start.flow.to_owned(), |parent| format!("of {parent}"));
+            Turn { priority: start.turn.priority.min(5) - 1, lane: Some(lane.into()) }
+        });
+        let app = app.build().unwrap();
+        app.start(guiding()).id("guide").lane("mine").priority(99).await.unwrap().result().await.unwrap();
+        app.start_dynamic("deciding", Payload::null()).id("asks").await.unwrap();
+        app.until(&id("asks"), &[Status::Suspended]).await.unwrap();
+        app.fork(&id("asks")).id("fork").await.unwrap();
+        for (name, priority, lane) in
+            [("guide", 4, "guiding"), ("guide:visitor", 3, "of guide"), ("asks", -1, "deciding"), ("fork", -1, "deciding")]
+        {
+            let turn = app.row(&id(name)).await.unwrap().turn;
+            assert_eq!((turn.priority, turn.lane), (priority, Some(Lane::new(lane))), "{name}");
+        }
+        // Who says nothing leaves it as it was asked for.
+        let builder = rig.builder(all(), &Tap::default()).await;
+        let app = builder.turns(|_| panic!("a bug in the program")).build().unwrap();
+        app.start(guiding()).id("second").priority(7).await.unwrap().result().await.unwrap();
+        assert_eq!(app.row(&id("second:visitor")).await.unwrap().turn.priority, 7);
     }
 
     /// A program that takes up nothing else waits for the lane all the same.

@@ -21,6 +21,7 @@ mod golden;
 mod interpreter;
 mod lanes;
 mod live;
+mod memory;
 mod messages;
 mod migrations;
 mod outages;

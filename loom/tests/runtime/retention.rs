@@ -165,7 +165,8 @@ on_both! {
         assert!(gone.to_string().contains("App::archived"), "{gone}");
         assert!(is_archived(handle.state().await));
         let fork = app.fork(handle.id()).at(2).await.unwrap_err();
-        assert!(matches!(fork, ForkError::Store(StoreError::Archived { .. })), "{fork}");
+        assert_eq!(fork, ForkError::Archived { execution: handle.id().clone(), first: events - 1 });
+        assert!(fork.to_string().contains("App::archived"), "{fork}");
         assert_eq!(whole(&app, &archive, handle.id()).await, before);
         loom::replay_check(&all(), &before.events().unwrap()).unwrap();
         assert_eq!(archive.executions().await.unwrap(), [id("no"), id("order:7")]);
@@ -411,6 +412,25 @@ on_both_in_virtual_time! {
             went.push(report.removed.into_keys().collect::<Vec<_>>());
         }
         assert_eq!(went, [vec![], vec![], vec![Reason::Completed], vec![], vec![Reason::Failed]]);
+    }
+}
+
+on_both_in_virtual_time! {
+    /// However long it took.
+    async fn the_time_begins_with_the_end(rig: Rig) {
+        let day = |n: u64| Duration::from_secs(n * 86_400);
+        let builder = rig.builder(all(), &Tap::default()).await.runtime_clock();
+        let app = builder.archive(MemoryArchive::new()).worker(brisk()).build().unwrap();
+        let handle = app.start(rounds(0)).id("a").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        tokio::time::advance(day(40)).await;
+        handle.resume("more", &false, "ann").await.unwrap();
+        handle.result().await.unwrap();
+        let policy: RetentionPolicy = serde_json::from_str(r#"{"completed":"30d"}"#).unwrap();
+        assert!(app.retention(policy.clone()).run().await.unwrap().removed.is_empty());
+        tokio::time::advance(day(31)).await;
+        let report = app.retention(policy).run().await.unwrap();
+        assert_eq!(report.removed[&Reason::Completed].executions, 1);
     }
 }
 

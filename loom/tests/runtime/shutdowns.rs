@@ -43,7 +43,23 @@ async fn lengthy(ctx: Ctx) -> loom::Result<u32> {
 }
 
 fn all() -> loom::Registry {
-    registry!(flows: [shortly, lengthy], steps: [short, long, second])
+    registry!(flows: [shortly, lengthy, busily], steps: [short, long, second, busy])
+}
+
+/// Is mostly at work when it is cut off, and sees that only then.
+#[step]
+async fn busy(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit("busy");
+    while step.attempt() == 1 && world.count("busy") == 1 {
+        std::thread::sleep(Duration::from_millis(20));
+        tokio::task::yield_now().await;
+    }
+    Ok(7)
+}
+
+#[flow]
+async fn busily(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(busy()).await
 }
 
 /// A program whose leases outlast the test: who takes something over was given it.
@@ -74,6 +90,17 @@ on_both! {
         second.work();
         assert_eq!(second.handle::<shortly>(handle.id()).result().await.unwrap(), 3);
         assert_eq!((rig.world.count("short"), rig.world.count("second")), (1, 1));
+    }
+
+    async fn that_a_step_was_cut_off_is_no_failure_of_it(rig: Rig) {
+        let first = app(&rig).await;
+        let handle = first.start(busily()).id("run").await.unwrap();
+        rig.world.seen("busy", 1).await;
+        first.shutdown(Duration::ZERO).await;
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<busily>(handle.id()).result().await.unwrap(), 7);
+        assert_eq!(rig.world.count("busy"), 2);
     }
 
     async fn a_long_step_is_handed_back_and_stops_before_another_begins(rig: Rig) {

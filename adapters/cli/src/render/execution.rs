@@ -4,7 +4,7 @@
 use loom_runtime::{
     Status, Timestamp,
     kernel::{Failed, Fault, Outcome, ParkReport, Payload, State},
-    ports::ExecutionRow,
+    ports::{ExecutionRow, Lane},
     view::{Pending, Wait},
 };
 
@@ -150,6 +150,12 @@ pub(crate) fn head(
         let start = command(&[program, "worker"], &[], &[]);
         line("worker", format!("none holds it: start one with `{start}`"));
     }
+    if row.turn.priority != 0 {
+        line("priority", row.turn.priority.to_string());
+    }
+    if let Some(of) = &row.turn.lane {
+        line("lane", lane(of));
+    }
     if row.takeovers > 0 {
         line("takeovers", format!("{} in a row without an outcome", row.takeovers));
     }
@@ -173,6 +179,15 @@ pub(crate) fn head(
         None => {}
     }
     text
+}
+
+/// A lane, and what it allows.
+fn lane(Lane { key, at_most, rate, weight }: &Lane) -> String {
+    let most = at_most.map(|most| format!("at most {most} at once"));
+    let rate = rate.map(|rate| format!("{} begin within {:?}", rate.begins, rate.within));
+    let weight = Some(weight).filter(|weight| weight.get() > 1).map(|weight| format!("weight {weight}"));
+    let bounds = [most, rate, weight].into_iter().flatten();
+    std::iter::once(key.clone()).chain(bounds).collect::<Vec<_>>().join(", ")
 }
 
 /// What a failure says beyond its code and its message: a variant without fields is nothing but its code.

@@ -52,7 +52,17 @@ impl Verbs<'_> {
             return Ok(Exit::Done);
         }
         let (now, paint) = ((self.console.now)(), Paint(self.console.colours));
-        let mut table = Table::new(&["EXECUTION", "FLOW", "STATUS", "EVENTS", "STARTED", "CHANGED", "WAKES"]);
+        let mut table = Table::new(&[
+            "EXECUTION",
+            "FLOW",
+            "STATUS",
+            "EVENTS",
+            "STARTED",
+            "CHANGED",
+            "WAKES",
+            "PRIORITY",
+            "LANE",
+        ]);
         for row in &rows {
             let wakes = row.wake_at.map(|at| distance(at, now)).unwrap_or_default();
             table.row([
@@ -66,6 +76,8 @@ impl Verbs<'_> {
                 instant(row.created_at),
                 distance(row.updated_at, now),
                 wakes,
+                Some(row.turn.priority).filter(|n| *n != 0).map(|n| n.to_string()).unwrap_or_default(),
+                row.turn.lane.as_ref().map(|lane| lane.key.clone()).unwrap_or_default(),
             ]);
         }
         if table.is_empty() {

@@ -32,6 +32,8 @@ async fn old_orders_go_to_a_folder_and_are_read_there() {
 
     shell.run("logs old").await.ends(Exit::Refused).warns("archive show old");
     shell.run("show old").await.ends(Exit::Refused).warns("archive show old");
+    let fork = shell.run("fork old --at 2").await.ends(Exit::Refused);
+    fork.warns("cannot be forked any more").warns("archive show old");
     shell.run("list").await.ends(Exit::Done).says("old");
     let shown = shell.run(&format!("archive show old {at} --json")).await.ends(Exit::Done).out;
     let rest = shell.run(&format!("logs old --from {} --json", events - 1)).await.ends(Exit::Done).out;

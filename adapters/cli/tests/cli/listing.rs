@@ -46,6 +46,21 @@ async fn list_as_json() {
 }
 
 #[tokio::test]
+async fn a_turn_is_told() {
+    let shell = Shell::default();
+    let order = r#"start checkout --input '{"sku":"tea","qty":12}' --detach"#;
+    shell.run(&format!("{order} --id o --priority 5 --lane tenant-a --at-most 2")).await.ends(Exit::Done);
+    shell.run(&format!("{order} --id p")).await.ends(Exit::Done);
+    let json = shell.run("list --json").await.json();
+    let [o, p] = [0, 1].map(|n| json["executions"][n].clone());
+    assert_eq!((&o["priority"], &o["lane"]), (&json!(5), &json!({"key": "tenant-a", "at_most": 2})));
+    assert_eq!((p.get("priority"), p.get("lane")), (None, None));
+    shell.run("list").await.says("PRIORITY").says("LANE").says("tenant-a");
+    shell.run("show o").await.says("priority  5").says("lane      tenant-a, at most 2 at once");
+    assert!(!shell.run("show p").await.ends(Exit::Done).out.contains("lane"));
+}
+
+#[tokio::test]
 async fn gates_as_json() {
     let json = shell().await.run("list --gates --json").await.json();
     assert_eq!(json["gates"].as_array().unwrap().len(), 1);

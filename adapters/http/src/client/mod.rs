@@ -151,8 +151,16 @@ impl Client {
         input: &impl Serialize,
         id: Option<&str>,
     ) -> Result<Execution, ClientError> {
-        let input = value(input)?;
-        self.call("start", &args::Start { flow: flow.into(), input, id: id.map(Into::into) }).await
+        let (flow, input, id) = (flow.into(), value(input)?, id.map(Into::into));
+        self.start_in_turn(&args::Start { flow, input, id, priority: 0, lane: None }).await
+    }
+
+    /// The same, with a priority and a lane.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn start_in_turn(&self, start: &args::Start) -> Result<Execution, ClientError> {
+        self.call("start", start).await
     }
 
     /// Lists executions, a page at a time.

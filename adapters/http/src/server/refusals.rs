@@ -105,6 +105,7 @@ impl From<ForkError> for Problem {
         let code = match error {
             ForkError::Store(error) => return error.into(),
             ForkError::Unknown(_) => Code::UnknownExecution,
+            ForkError::Archived { .. } => Code::Archived,
             ForkError::UnknownFrame { .. } => Code::UnknownFrame,
             ForkError::Conflict { .. } => Code::DuplicateStart,
             ForkError::UnknownFlow { .. } => Code::UnknownFlow,

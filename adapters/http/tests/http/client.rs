@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use loom::Status;
+use loom::{Lane, Status};
 use loom_http::{Client, ClientError, Code, Heard, args};
 use serde_json::{Value, json};
 
@@ -47,6 +47,28 @@ async fn an_order_lives_and_ends() {
         let again = client.resume(&gate, &json!({"approved": false})).await.unwrap_err();
         assert_eq!(again.code(), Some(Code::AlreadyAnswered), "{again}");
         assert!(client.gates(None).await.unwrap().gates.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_start_says_when_its_turn_comes() {
+    patiently(async {
+        let shop = Shop::open().await;
+        let lane = json!({"key": "tenant-a", "at_most": 2, "rate": {"begins": 100, "within_ms": 60_000}, "weight": 3});
+        let start = json!({"flow": "adder", "id": "sum", "priority": -5, "lane": lane});
+        let started = shop.client().start_in_turn(&serde_json::from_value(start).unwrap()).await.unwrap();
+        let turn = shop.app.row(&id("sum")).await.unwrap().turn;
+        let rated = Lane::new("tenant-a").at_most(2).rate(100, Duration::from_secs(60)).weight(3);
+        assert_eq!((turn.priority, turn.lane), (-5, Some(rated)));
+        let listed = shop.client().list(&args::List::default()).await.unwrap();
+        let shown = shop.client().show(&id("sum")).await.unwrap();
+        for rest in [&started.rest, &listed.executions[0].rest, &shown.rest] {
+            assert_eq!((&rest["priority"], &rest["lane"]), (&json!(-5), &lane));
+        }
+        shop.client().start("adder", &(), Some("usual")).await.unwrap();
+        let usual = shop.client().show(&id("usual")).await.unwrap().rest;
+        assert!(!usual.contains_key("priority") && !usual.contains_key("lane"), "{usual:?}");
     })
     .await;
 }

@@ -25,6 +25,13 @@ async fn each_refusal_has_its_code() {
             ("post", "/v1/executions", json!({"flow": "adder", "id": "a b"}), 400, "invalid-id"),
             ("post", "/v1/executions", json!({"flow": "adder", "inptu": 1}), 400, "invalid-arguments"),
             ("post", "/v1/executions", json!({}), 400, "invalid-arguments"),
+            (
+                "post",
+                "/v1/executions",
+                json!({"flow": "adder", "lane": {"key": "a", "at_most": 0}}),
+                400,
+                "invalid-arguments",
+            ),
             ("post", "/v1/executions", json!([1]), 400, "invalid-request"),
             ("get", "/v1/executions?limit=many", Value::Null, 400, "invalid-arguments"),
             ("get", "/v1/executions?status=asleep", Value::Null, 400, "invalid-arguments"),

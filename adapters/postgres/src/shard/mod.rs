@@ -82,15 +82,8 @@ impl Shard for Postgres {
     }
 
     async fn due(&self, request: &ClaimRequest) -> Result<Vec<Due>, StoreError> {
-        if request.execution.is_none() {
-            let anything = on_pool!(self, connection => {
-                sqlx::query(claim::ANYTHING_DUE).bind(request.now.as_micros()).fetch_optional(connection)
-            })?;
-            if anything.is_none() {
-                return Ok(Vec::new());
-            }
-        }
-        let statement = if request.execution.is_some() { claim::DUE_ONE } else { claim::DUE };
+        let choice = on_pool!(self, connection => claim::choice(connection, request))?;
+        let Some(statement) = choice else { return Ok(Vec::new()) };
         // The claim itself locks them; a look must not.
         let statement = statement.split(" FOR NO KEY UPDATE").next().unwrap_or(statement);
         let mut unreadable: Vec<i64> = Vec::new();

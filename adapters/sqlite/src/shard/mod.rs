@@ -240,10 +240,11 @@ impl Shard for Sqlite {
         let part = fetch(script, &self.readers).await?;
         let part = part.first().map(Part::read).transpose();
         let part = part.map_err(|error| StoreError::Corrupt(error.to_string()))?.unwrap_or(Part::WHOLE);
+        let backlog = read::backlog(&self.readers, request, request.limit).await?;
         let (mut due, mut passed) = (Vec::new(), Vec::new());
         loop {
             let mut script = Script::default();
-            claim::choose(&mut script, request, &passed, request.limit);
+            claim::choose(&mut script, request, &passed, request.limit, backlog);
             let before = passed.len();
             due.clear();
             for row in fetch(script, &self.readers).await? {

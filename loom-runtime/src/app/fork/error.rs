@@ -22,6 +22,18 @@ pub enum ForkError {
         /// The last one that is possible: the end, or just before it for an ended execution.
         most: u64,
     },
+    /// The log no longer begins with its first event.
+    #[error(
+        "`{execution}` cannot be forked any more: a fork begins with all events before its cut, and those before {first} \
+         were moved to the archive. `App::archived` reads them there; an execution that is to be forked later is pinned, with \
+         `RetentionPolicy::pins`"
+    )]
+    Archived {
+        /// The origin.
+        execution: ExecutionId,
+        /// The sequence of the first event that its log still holds.
+        first: u64,
+    },
     /// Something is said of a frame that it cannot be said of at this cut.
     #[error("`{frame}` is no {expected} after {events} events of `{execution}`; open there: {open}")]
     UnknownFrame {

@@ -71,7 +71,11 @@ impl Prefix {
         let mut records = Vec::new();
         while (records.len() as u64) < cut {
             let left = usize::try_from(cut).unwrap_or(usize::MAX) - records.len();
-            let page = app.engine.store.read(id, records.len() as u64, left.min(PAGE)).await?;
+            let page = app.engine.store.read(id, records.len() as u64, left.min(PAGE)).await;
+            let page = page.map_err(|error| match error {
+                StoreError::Archived { execution, first } => ForkError::Archived { execution, first },
+                error => error.into(),
+            })?;
             if page.is_empty() {
                 let message =
                     format!("the log of `{id}` ends at event {}, its row says {most}", records.len());

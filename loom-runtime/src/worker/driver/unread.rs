@@ -8,8 +8,8 @@ use kernel::{
     machine::{Input, last_posts},
 };
 
-use super::{Driver, Gone, PAGE};
-use crate::{inbox_item::Item, ports::StoreError};
+use super::{Driver, Gone};
+use crate::inbox_item::Item;
 
 /// An execution that cannot be revived: its current run and length, and why.
 pub(super) struct Unread {
@@ -58,21 +58,17 @@ impl Driver {
 
     /// The state of a run, up to the first event that cannot be read; and whether a newer build can read that one.
     async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<(State, bool), Gone> {
-        let (mut state, mut from, mut page) = (State::default(), base, PAGE);
+        let (mut state, mut from, mut most) = (State::default(), base, u64::MAX);
         while from < next {
-            let records = match self.engine.store.read(&self.execution, from, page).await {
+            let records = match self.page(from, next.min(from.saturating_add(most))).await? {
                 Ok(records) if records.is_empty() => return Ok((state, false)),
                 Ok(records) => records,
                 // One row of many, maybe.
-                Err(StoreError::Corrupt(_)) if page > 1 => {
-                    page = 1;
+                Err(_) if most > 1 => {
+                    most = 1;
                     continue;
                 }
-                Err(StoreError::Corrupt(_)) => return Ok((state, false)),
-                Err(error) => {
-                    self.pause(&error).await?;
-                    continue;
-                }
+                Err(_) => return Ok((state, false)),
             };
             for record in &records {
                 match Envelope::decode(&self.execution, record) {

@@ -32,6 +32,10 @@ impl Verb for args::Start {
         if let Some(id) = self.id {
             start = start.id(id);
         }
+        if let Some(lane) = self.lane {
+            start = start.lane(lane);
+        }
+        let start = start.priority(self.priority);
         let id = if host.works { start.await } else { start.detached().await }?;
         standing(host, &id).await
     }
