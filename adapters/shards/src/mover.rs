@@ -103,6 +103,9 @@ impl Shards {
     /// [`MoveError`].
     pub async fn drain(&self, name: &str) -> Result<usize, MoveError> {
         let drained = self.member(name)?;
+        if self.0.members.len() == 1 {
+            return Err(MoveError::NoOther { name: name.into() });
+        }
         self.level(|n| n != drained).await
     }
 
@@ -124,9 +127,6 @@ impl Shards {
             has[home.member].push(slot);
         }
         let takers: Vec<usize> = (0..has.len()).filter(|n| used(*n)).collect();
-        if takers.is_empty() {
-            return Ok(0);
-        }
         let (each, over) = (Slot::all().len() / takers.len(), Slot::all().len() % takers.len());
         // Those that have most keep what is left over, so that nothing moves for it.
         let mut order = takers.clone();

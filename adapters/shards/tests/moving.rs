@@ -296,6 +296,8 @@ async fn what_could_not_be_delivered_is_delivered_later(pair: Pair) {
         sender.send(&hasty, &Append { posts, ..sender.batch(1) }).await;
     }
     assert!(hasty.pending(&id(&target), 0).await.expect("pending").is_empty());
+    let kept = a.early("loom:outbox:").await.expect("read");
+    assert_eq!(kept.len(), 6);
     // It does not come to harm by what prunes early items, and goes along when its own slot moves.
     assert_eq!(hasty.prune_early(at(i64::MAX), false).await, Ok(0));
     hasty.finish().await.expect("finished");
@@ -309,7 +311,19 @@ async fn what_could_not_be_delivered_is_delivered_later(pair: Pair) {
         items.into_iter().map(|item| item.payload).collect()
     };
     assert_eq!(payloads(&other).await, ["0", "k", "1", "k", "2", "k"]);
+    assert!(b.early("loom:outbox:").await.expect("read").is_empty());
+    // As if who delivered had been killed before it could say so: the items are there again.
+    for (outbox, item) in kept {
+        let again = NewItem {
+            execution: outbox,
+            early: true,
+            kind: item.kind,
+            ..fixture::item("any", None, &item.payload)
+        };
+        b.post(again).await.expect("kept");
+    }
     open(&pair).await.claim(&claim("w3", 500)).await.expect("claimed");
+    assert!(b.early("loom:outbox:").await.expect("read").is_empty());
     assert_eq!(payloads(&other).await.len(), 6);
 }
 
@@ -328,6 +342,8 @@ async fn a_drained_database_may_be_left_out(pair: Pair) {
     assert_eq!(alone.list(&ListFilter::default()).await.expect("listed").len(), 20);
     let said = alone.move_slots(&all(), "c").await.expect_err("there is none").to_string();
     assert_eq!(said, "there is no database `c` in this fleet, which has `b`");
+    let last = alone.drain("b").await.expect_err("there is no other").to_string();
+    assert!(last.starts_with("`b` is the only database of the fleet"), "{last}");
     // Names stay, and what is in use does not join.
     let misnamed = Shards::options().open_any([("c", b.1.clone())]).await;
     assert!(matches!(misnamed, Err(OpenError::OtherName { .. })), "{misnamed:?}");
