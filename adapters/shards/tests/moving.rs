@@ -56,6 +56,7 @@ on_every_kind! {
     a_database_that_is_in_use_founds_a_fleet
     lanes_are_counted_over_all
     slots_are_the_same_everywhere
+    only_its_mover_fills_a_slot
 }
 
 async fn taken(store: &Shards, item: NewItem) -> u64 {
@@ -501,6 +502,37 @@ async fn a_slot_never_goes_to_two_places() {
         assert_eq!(homes.iter().filter(is_here).count(), 1, "beside {quick:?}: {homes:?}");
         owner.send(&store, &owner.batch(1)).await;
         assert_eq!(store.home_of("x").await, Ok("c".into()));
+    }
+}
+
+async fn only_its_mover_fills_a_slot(pair: Pair) {
+    let [(_, a), (_, b)] = pair.clone();
+    let store = open(&pair).await;
+    Owner::create(&store, new("x")).await;
+    let (slot, parcels) = ([Slot::of("x")], content(&*a).await);
+    // Not before it comes.
+    assert_eq!(b.unpack(&parcels, "").await, Ok(false));
+    let coming = Place { standing: Standing::Coming, epoch: 1, peer: "a".into(), mover: "one".into() };
+    assert_eq!(b.set_places(&[(slot[0], Place::default(), coming.clone())]).await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "one").await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "one").await, Ok(true), "again, for a lost answer");
+    assert_eq!(content(&*b).await, parcels);
+    // Nor once another has taken over.
+    let other = Place { mover: "two".into(), ..coming.clone() };
+    assert_eq!(b.set_places(&[(slot[0], coming, other.clone())]).await, Ok(true));
+    assert_eq!(b.clear(&slot, "one").await, Ok(false));
+    assert_eq!(content(&*b).await, parcels);
+    assert_eq!(b.clear(&slot, "two").await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "one").await, Ok(false));
+    assert_eq!(content(&*b).await, []);
+    assert_eq!(b.unpack(&parcels, "two").await, Ok(true));
+    // Nor once it is here, or as long as it is where it was.
+    let here = Place { standing: Standing::Here, epoch: 1, ..Place::default() };
+    assert_eq!(b.set_places(&[(slot[0], other, here)]).await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "two").await, Ok(false));
+    for store in [&a, &b] {
+        assert_eq!(store.clear(&slot, "two").await, Ok(false));
+        assert_eq!(content(&**store).await, parcels);
     }
 }
 
