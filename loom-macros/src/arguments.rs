@@ -34,8 +34,13 @@ pub(crate) fn parse<T: FromMeta + Default>(
             return Read { args: T::default(), understood: false };
         }
     };
+    let (literals, list): (Vec<_>, Vec<_>) =
+        list.into_iter().partition(|item| matches!(item, NestedMeta::Lit(_)));
+    for literal in &literals {
+        report(Error::custom("a value by itself says nothing: an argument has a key").with_span(literal));
+    }
     match T::from_list(&list) {
-        Ok(args) => Read { args, understood: true },
+        Ok(args) => Read { args, understood: literals.is_empty() },
         Err(error) => {
             report(error);
             Read { args: T::from_list(&sound::<T>(list)).unwrap_or_default(), understood: false }

@@ -28,12 +28,12 @@ codes! {
     STEP_NOT_ASYNC      = "L0101", "A step is an `async fn`.";
     STEP_RESULT         = "L0102", "A step returns a `Result`.";
     STEP_GENERIC        = "L0103", "A step has no generic parameters.";
-    STEP_BORROWS        = "L0104", "A step owns its input: no references, no `self`.";
+    STEP_BORROWS        = "L0104", "A step is a free function that owns its input: no references, no `self`.";
     CTX_IN_STEP         = "L0105", "`Ctx` is not available inside a step.";
     ARGUMENT            = "L0106", "An attribute takes only its own keys, each once.";
     DURATION            = "L0107", "A duration is a whole number and a unit.";
     DELIVERY            = "L0108", "One delivery mode; an in-doubt step is never retried.";
-    PARAMETER_PATTERN   = "L0109", "A step's parameters are plain names.";
+    PARAMETER_PATTERN   = "L0109", "A step's parameters are plain names, each its own.";
     ATTEMPTS            = "L0110", "A step is attempted at least once.";
     NAME                = "L0111", "A name is `[a-z][a-z0-9_.-]*`.";
     RIVALS              = "L0112", "A function is one thing: a step, a tool, a flow or an agent.";

@@ -13,6 +13,7 @@ use syn::{
 use crate::codes::{self, Code};
 use crate::diagnostics::Diagnostics;
 use crate::doc::Doc;
+use crate::runtime_path::RuntimePath;
 
 /// A function with its signature parsed and its body as raw tokens.
 #[derive(Clone)]
@@ -107,6 +108,34 @@ impl FnItem {
         self.output().filter(|ty| may_be_result(ty) && self.sig.generics.params.is_empty())
     }
 
+    /// The two types of the written result, on its tokens, where one that cannot be recorded is reported.
+    pub(crate) fn results(&self, runtime: &RuntimePath) -> [TokenStream; 2] {
+        let result = self.output().map_or_else(|| quote!(()), ToTokens::to_token_stream);
+        let span = |tree: Option<TokenTree>| tree.map_or_else(Span::call_site, |tree| tree.span());
+        let at = |span: Span| Span::mixed_site().located_at(span);
+        let first = at(span(result.clone().into_iter().next()));
+        let last = at(span(result.clone().into_iter().last()));
+        ["Ok", "Err"].map(|of| {
+            let (open, of) = (quote_spanned!(first=> <), Ident::new(of, last));
+            let close = quote_spanned!(last=> >::#of);
+            quote_spanned!(Span::mixed_site()=> #open #result as #runtime::StepResult #close)
+        })
+    }
+
+    /// What shows that it stands in an `impl` or a trait, which a macro does not see: `self`, or a `Self` that no item of
+    /// its own body can mean.
+    pub(crate) fn of_a_type(&self) -> Option<TokenStream> {
+        if let Some(receiver) = self.sig.receiver() {
+            return Some(receiver.to_token_stream());
+        }
+        let signature = self.sig.to_token_stream();
+        let body = self.body.stream();
+        let says = |keyword| mentions(&body, &Ident::new(keyword, Span::call_site()));
+        let own_items = ["impl", "trait", "struct", "enum", "union"].into_iter().any(says);
+        let named = find(&signature, "Self").or_else(|| find(&body, "Self").filter(|_| !own_items));
+        named.map(|named| named.to_token_stream())
+    }
+
     /// The item as it came.
     pub(crate) fn raw(&self) -> TokenStream {
         let Self { attrs, vis, sig, body, bodyless, rivals: _ } = self;
@@ -180,6 +209,19 @@ impl Param {
         let Self { mutability, ident, ty, .. } = self;
         quote_spanned!(Span::mixed_site()=> #mutability #ident: #ty)
     }
+}
+
+/// The parameters whose name another one has before them.
+pub(crate) fn named_again<'p>(params: impl IntoIterator<Item = &'p Param>) -> Vec<&'p Param> {
+    let mut names = Vec::new();
+    let mut again = Vec::new();
+    for param in params {
+        if names.contains(&&param.ident) {
+            again.push(param);
+        }
+        names.push(&param.ident);
+    }
+    again
 }
 
 /// Whether the last segment of a type's path is `name`.
@@ -290,6 +332,15 @@ pub(crate) fn unparsed(
             quote!(#errors #item)
         }
     }
+}
+
+/// The first identifier of this name in a stream, groups included.
+fn find(tokens: &TokenStream, name: &str) -> Option<Ident> {
+    tokens.clone().into_iter().find_map(|tree| match tree {
+        TokenTree::Ident(ident) => Some(ident).filter(|ident| ident == name),
+        TokenTree::Group(group) => find(&group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    })
 }
 
 /// The line of a token in its file, for messages that point at a second place.

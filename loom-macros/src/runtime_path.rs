@@ -18,6 +18,20 @@ impl RuntimePath {
         })
     }
 
+    /// The function that makes the JSON Schema of a type; any schema for one that has none, which the bounds report.
+    /// It needs [`RuntimePath::others`] in scope.
+    pub(crate) fn schema_of(&self, ty: impl ToTokens) -> TokenStream {
+        quote_spanned!(Span::mixed_site()=> <#self::Given<#ty>>::schema)
+    }
+
+    /// The import of what stands in for what a type does not have.
+    pub(crate) fn others(&self) -> TokenStream {
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(unused_imports)]
+            use #self::GivesOther as _;
+        }
+    }
+
     /// The path of a re-exported crate as the string that serde's and schemars' attributes want.
     pub(crate) fn text_of(&self, krate: &str) -> String {
         let mut text: String = self.0.to_string().split_whitespace().collect();

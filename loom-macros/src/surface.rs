@@ -2,9 +2,9 @@
 //! that describes it. Not what either means: that is the trait that the macro implements for the type.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use quote::{format_ident, quote_spanned};
 
-use crate::item::{FnItem, Param, type_is};
+use crate::item::{FnItem, Param, named_again, type_is};
 
 /// The name of the associated function that joins the two; it sees what the anonymous constant holds.
 const CONSTRUCTOR: &str = "__loom_call";
@@ -29,13 +29,16 @@ impl Surface<'_> {
 
     /// The same for an item that broke a rule: nobody will run it, but callers still compile.
     /// They give no context, wherever the item asks for one.
-    pub(crate) fn stub(mut self) -> TokenStream {
-        self.inputs.retain(|param| !is_context(&param.ty));
-        let args = self.inputs.iter().map(|param| &param.ident);
-        self.with_body(&quote_spanned! {Span::mixed_site()=>
-            let _ = (#(#args,)*);
-            ::core::panic!("this item did not compile")
-        })
+    pub(crate) fn stub(self) -> TokenStream {
+        let given: Vec<_> = self.inputs.into_iter().filter(|param| !is_context(&param.ty)).collect();
+        let given = renamed(&given);
+        let args = given.iter().map(|param| &param.ident);
+        Surface { item: self.item, inputs: given.iter().collect(), call: self.call }.with_body(
+            &quote_spanned! {Span::mixed_site()=>
+                let _ = (#(#args,)*);
+                ::core::panic!("this item did not compile")
+            },
+        )
     }
 
     fn with_body(&self, body: &TokenStream) -> TokenStream {
@@ -68,6 +71,20 @@ impl Surface<'_> {
             }
         }
     }
+}
+
+/// The parameters, those that another one has the name of by names of their own.
+fn renamed(inputs: &[&Param]) -> Vec<Param> {
+    let again = named_again(inputs.iter().copied());
+    let fresh =
+        |(position, param): (usize, &&Param)| match again.iter().any(|again| std::ptr::eq(*again, *param)) {
+            true => Param {
+                ident: format_ident!("again_{position}", span = Span::mixed_site()),
+                ..(*param).clone()
+            },
+            false => (*param).clone(),
+        };
+    inputs.iter().enumerate().map(fresh).collect()
 }
 
 /// Whether a type is `Ctx` or a reference to it.

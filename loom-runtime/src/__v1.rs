@@ -9,24 +9,31 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 pub use tokio;
+pub use uuid;
 
 pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
     app::project_as_json,
     awaited::{Anything, Awaited, DurableTimer, RecordedWork},
-    callee::{GivesFlow, GivesPart, GivesStep, ceiling_of, part_of, step_of},
+    callee::{Given, GivesFlow, GivesOther, GivesPart, GivesStep, ceiling_of, given, part_of, step_of},
     ceiling::Ceiling,
     context::{Ctx, ExecuteError},
     descriptor::{
         Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, MessageDescriptor, NamedAt,
         Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
+        StepFn,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::{EngineField, Failure},
+    first_ready::{FirstReady, TakesFirstReady},
     flow::{Flow, FlowCall, Part, PartCall, run_flow},
     inert::{AnyValue, FlowOnItsOwn, Made, PartOnItsOwn, StepOnItsOwn},
     policy::{NamedPolicy, Policy, PolicyDescriptor},
     projection::{Fact, FoldError, FoldsBorrowed, FoldsOwned, Projection, ProjectionDescriptor, StepOutcome},
+    reached::{
+        AnyFunction, Named, NoClock, NoRandomness, NoSleeping, NoSpawning, NothingOutside, clock, outside,
+        randomness, sleeping, spawning,
+    },
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
     schedule::{CatchUp, Overlap, ScheduleDescriptor},
     seen::Seen,

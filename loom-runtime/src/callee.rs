@@ -3,7 +3,9 @@
 
 use std::marker::PhantomData;
 
-use crate::{Flow, FlowCall, Part, PartCall, PartFn, Step, StepCall};
+use schemars::{JsonSchema, Schema};
+
+use crate::{__v1::stub, Flow, FlowCall, Part, PartCall, PartDescriptor, Step, StepCall, StepDescriptor};
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
 #[diagnostic::on_unimplemented(
@@ -55,11 +57,6 @@ pub const fn ceiling_of<Args, F: GivesFlow<Args>>(_: F) -> Option<&'static [&'st
 pub struct Called<P>(PhantomData<fn() -> P>);
 
 impl<P: Part> Called<P> {
-    /// Its descriptor: a function, since parts may call each other in a circle.
-    pub const fn descriptor(self) -> PartFn {
-        P::descriptor
-    }
-
     /// Its ceiling.
     pub const fn ceiling(self) -> Option<&'static [&'static str]> {
         P::CEILING
@@ -76,8 +73,72 @@ pub const fn part_of<Args, F: GivesPart<Args>>(_: F) -> Called<F::Part> {
     Called(PhantomData)
 }
 
+/// A function, whatever it gives.
+pub trait Gives<Args>: Copy {
+    /// What it gives.
+    type Output;
+}
+
+/// What a function gives, without a value of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<T>(PhantomData<fn() -> T>);
+
+/// What a function would give.
+pub const fn given<Args, F: Gives<Args>>(_: F) -> Given<F::Output> {
+    Given(PhantomData)
+}
+
+impl<S: Step> Given<StepCall<S>> {
+    /// The step, if it is the call of one.
+    pub fn step(self) -> Option<&'static StepDescriptor> {
+        Some(S::DESCRIPTOR)
+    }
+}
+
+impl<T, P: Part> Given<PartCall<T, P>> {
+    /// The part, if it is the call of one.
+    pub fn part(self) -> &'static PartDescriptor {
+        P::DESCRIPTOR
+    }
+}
+
+impl<T: JsonSchema> Given<T> {
+    /// Its JSON Schema, if it has one.
+    pub fn schema() -> Schema {
+        schemars::schema_for!(T)
+    }
+}
+
+/// The same of anything else: the methods of [`Given`] itself go before. That `ctx.run` takes no such thing is said where
+/// it is handed over, and once is enough.
+pub trait GivesOther: Sized {
+    /// The schema of anything. That a type has none is said where it is asked for, and once is enough.
+    fn schema() -> Schema {
+        true.into()
+    }
+
+    /// A part that has nothing. `ctx.part` takes no such thing.
+    fn part(self) -> &'static PartDescriptor {
+        stub::PART
+    }
+
+    /// None.
+    fn step(self) -> Option<&'static StepDescriptor> {
+        None
+    }
+}
+
+impl<T> GivesOther for Given<T> {}
+
 macro_rules! of_functions {
     ($($arg:ident)*) => {
+        impl<F, T, $($arg),*> Gives<($($arg,)*)> for F
+        where
+            F: Fn($($arg),*) -> T + Copy,
+        {
+            type Output = T;
+        }
+
         impl<F, S, $($arg),*> GivesStep<($($arg,)*)> for F
         where
             F: Fn($($arg),*) -> StepCall<S> + Copy,

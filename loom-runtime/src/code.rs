@@ -3,7 +3,7 @@
 
 use kernel::{Digest, Fingerprints};
 
-use crate::{Arm, FlowDescriptor, Node, Registry};
+use crate::{Arm, FlowDescriptor, GateDescriptor, Node, Registry};
 
 /// The fingerprints of a flow with its parts: body from their tokens; structure from ids, kinds and schemas, those of
 /// the steps that the registry has included.
@@ -16,7 +16,7 @@ pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
         bodies.extend(part.fingerprint.to_le_bytes());
         shape.extend(shape_of(part.graph, &mut steps));
     }
-    let gates = flow.all_gates().into_iter().map(|gate| gate.schema);
+    let gates = gates_of(flow).into_iter().map(|gate| gate.schema);
     let messages =
         flow.all_messages().into_iter().flat_map(|message| [message.schema].into_iter().chain(message.reply));
     let steps = steps.iter().filter_map(|name| registry.step(name));
@@ -25,6 +25,18 @@ pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
         [flow.input, flow.output, flow.error].into_iter().chain(gates).chain(messages).chain(of_steps);
     shape.extend(schemas.map(|schema| schema().as_value().to_string()));
     Fingerprints { body: short(&bodies), structure: short(format!("{shape:?}").as_bytes()) }
+}
+
+/// Its gates and those of its parts, each name once: the ids are in the graph.
+fn gates_of(flow: &FlowDescriptor) -> Vec<&'static GateDescriptor> {
+    let mut gates: Vec<&GateDescriptor> = Vec::new();
+    let of_parts = flow.all_parts().into_iter().flat_map(|part| part.gates);
+    for gate in flow.gates.iter().chain(of_parts) {
+        if gates.iter().all(|known| known.name != gate.name) {
+            gates.push(gate);
+        }
+    }
+    gates
 }
 
 /// The graph without its lines: moving code changes no structure. Notes the steps that it runs.

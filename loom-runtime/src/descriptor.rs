@@ -21,7 +21,10 @@ pub type Invoke = fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd>;
 /// Gives the descriptor of a part: a function, since parts may call each other in a circle.
 pub type PartFn = fn() -> &'static PartDescriptor;
 
-/// What a call in a flow's body names, by its place among them: a schema or a part. Implemented in the body, where names mean
+/// Gives the descriptor of the step that a call site runs; `None` for what turns out to be none.
+pub type StepFn = fn() -> Option<&'static StepDescriptor>;
+
+/// What a call in a flow's body names, by its place among them: a schema, a step or a part. Implemented in the body, where names mean
 /// what they mean there, for a type that stands for that body.
 pub trait NamedAt<const SITE: usize, T> {
     /// It.
@@ -130,6 +133,8 @@ pub struct FlowDescriptor {
     pub schedule: Option<ScheduleDescriptor>,
     /// Its shape.
     pub graph: &'static [Node],
+    /// The steps that it runs, as far as they are written in place.
+    pub steps: &'static [StepFn],
     /// The parts that it calls.
     pub parts: &'static [PartFn],
     /// Of its tokens.
@@ -162,16 +167,10 @@ impl FlowDescriptor {
         found
     }
 
-    /// Its gates and those of its parts, each name once.
-    pub fn all_gates(&self) -> Vec<&'static GateDescriptor> {
-        let mut gates: Vec<&GateDescriptor> = Vec::new();
-        let of_parts = self.all_parts().into_iter().flat_map(|part| part.gates);
-        for gate in self.gates.iter().chain(of_parts) {
-            if gates.iter().all(|known| known.name != gate.name) {
-                gates.push(gate);
-            }
-        }
-        gates
+    /// Its gates and those of its parts, each with the frame that its addresses name, `approve` or `pay/approve`, but for
+    /// the counts and keys of repetitions; each frame once, in the order of the source.
+    pub fn all_gates(&self) -> Vec<(String, &'static GateDescriptor)> {
+        crate::app::gate_place::all(self)
     }
 
     /// The messages that it and its parts wait for, each topic once, in the order in which they are found: all that may
@@ -211,6 +210,8 @@ pub struct PartDescriptor {
     pub effects: Option<&'static [&'static str]>,
     /// Its shape.
     pub graph: &'static [Node],
+    /// The steps that it runs, as far as they are written in place.
+    pub steps: &'static [StepFn],
     /// The parts that it calls.
     pub parts: &'static [PartFn],
     /// Of its tokens.
@@ -239,6 +240,8 @@ impl PartDescriptor {
 pub struct GateDescriptor {
     /// Its name.
     pub name: &'static str,
+    /// The call site's id: the name, unless `.id(..)` says another.
+    pub id: &'static str,
     /// Of an answer.
     pub schema: SchemaFn,
     /// The line, in the file of its flow or part.

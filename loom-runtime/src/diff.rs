@@ -1,7 +1,10 @@
-//! The difference between two executions, frame by frame.
+//! The difference between two executions, run by run and frame by frame.
 //! Not of code, and not of two states of one log that should agree: a replay check tells those.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use kernel::{
     Envelope, Event, Forked, Frame, FrameId, FrameKind, FrameStatus, Outcome, State, Status, UnfoldableEvent,
@@ -16,6 +19,17 @@ pub struct Diff {
     /// Where the logs part: what each has there. `None` when they are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parting>,
+    /// What differs in each run that either has: an execution that continues as new begins the next one.
+    pub runs: Vec<RunDiff>,
+    /// How each stands, and what it came to.
+    pub ends: [End; 2],
+}
+
+/// How two executions differ in one of their runs. All frames of a run that only one of them has are that one's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunDiff {
+    /// Which run, from 0.
+    pub run: u64,
     /// Frames that both have, alike in all that is compared.
     pub same: Vec<FrameId>,
     /// Frames that only the first has.
@@ -24,8 +38,6 @@ pub struct Diff {
     pub only_b: Vec<FrameId>,
     /// Frames that both have, and what differs.
     pub changed: Vec<Changed>,
-    /// How each stands, and what it came to.
-    pub ends: [End; 2],
 }
 
 /// The first place at which two logs differ: after the events that they share.
@@ -78,8 +90,8 @@ pub struct End {
 }
 
 /// Compares two executions by their logs, from `EXECUTION_STARTED` on: which events they share, and how their frames
-/// differ, in the run that each is in. Instants, attempts and who caused what are not compared; what a fork copied is
-/// shared with its origin.
+/// differ in each of their runs. Instants, attempts and who caused what are not compared; what a fork copied is shared with
+/// its origin.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -97,40 +109,73 @@ pub struct End {
 /// # Errors
 /// A log contradicts itself, or does not begin with its start.
 pub fn diff(a: &[Envelope], b: &[Envelope]) -> Result<Diff, UnfoldableEvent> {
-    let (before, after) = (State::of(a)?, State::of(b)?);
+    let (before, after) = (runs(a)?, runs(b)?);
     let shared = a.iter().zip(b).take_while(|(a, b)| a.event == b.event).count();
     let in_short = |log: &[Envelope]| log.get(shared).map(|envelope| event_in_short(&envelope.event));
     let (left, right) = (in_short(a), in_short(b));
     let parts =
         (left.is_some() || right.is_some()).then_some(Parting { sequence: shared as u64, a: left, b: right });
-    let ends = [&before, &after].map(|state| End { status: state.status, outcome: state.outcome.clone() });
-    let (same, only_a, only_b, changed) = Default::default();
-    let mut diff = Diff { shared: shared as u64, parts, same, only_a, only_b, changed, ends };
-    let frames: BTreeSet<_> = before.frames.keys().chain(after.frames.keys()).collect();
-    for frame in frames {
-        match (before.frames.get(frame), after.frames.get(frame)) {
-            (Some(_), None) => diff.only_a.push(frame.clone()),
-            (None, Some(_)) => diff.only_b.push(frame.clone()),
-            (Some(a), Some(b)) => {
-                let what = aspects(a, b);
-                if what.is_empty() {
-                    diff.same.push(frame.clone());
-                } else {
-                    let values = [a, b].map(|f| frame_in_short(f, &what));
-                    diff.changed.push(Changed { frame: frame.clone(), what, values });
-                }
-            }
-            (None, None) => {}
-        }
+    let ends = [&before, &after].map(|runs| {
+        let last = runs.last_key_value().map(|(_, state)| state.clone()).unwrap_or_default();
+        End { status: last.status, outcome: last.outcome }
+    });
+    let none = BTreeMap::new();
+    let either: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let of = |run| {
+        let [before, after] =
+            [&before, &after].map(|runs| runs.get(run).map_or(&none, |state| &state.frames));
+        RunDiff::of(*run, before, after)
+    };
+    Ok(Diff { shared: shared as u64, parts, runs: either.into_iter().map(of).collect(), ends })
+}
+
+/// How each run ended; the last one as it stands.
+fn runs(log: &[Envelope]) -> Result<BTreeMap<u64, State>, UnfoldableEvent> {
+    let (mut state, mut runs) = (State::default(), BTreeMap::new());
+    for envelope in log {
+        let ended = matches!(envelope.event, Event::ContinuedAsNew(_)) && state.next > 0;
+        let ended = ended.then(|| (state.run, state.clone()));
+        state.apply(envelope)?;
+        runs.extend(ended);
     }
-    Ok(diff)
+    runs.insert(state.run, state);
+    Ok(runs)
+}
+
+impl RunDiff {
+    fn of(run: u64, before: &BTreeMap<FrameId, Frame>, after: &BTreeMap<FrameId, Frame>) -> Self {
+        let (same, only_a, only_b, changed) = Default::default();
+        let mut diff = Self { run, same, only_a, only_b, changed };
+        let frames: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+        for frame in frames {
+            match (before.get(frame), after.get(frame)) {
+                (Some(_), None) => diff.only_a.push(frame.clone()),
+                (None, Some(_)) => diff.only_b.push(frame.clone()),
+                (Some(a), Some(b)) => {
+                    let what = aspects(a, b);
+                    if what.is_empty() {
+                        diff.same.push(frame.clone());
+                    } else {
+                        let values = [a, b].map(|f| frame_in_short(f, &what));
+                        diff.changed.push(Changed { frame: frame.clone(), what, values });
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        diff
+    }
+
+    /// Whether the frames of the run are alike in all that is compared.
+    pub fn is_empty(&self) -> bool {
+        self.only_a.is_empty() && self.only_b.is_empty() && self.changed.is_empty()
+    }
 }
 
 impl Diff {
     /// Whether the two are alike in all that is compared.
     pub fn is_empty(&self) -> bool {
-        let frames = self.only_a.is_empty() && self.only_b.is_empty() && self.changed.is_empty();
-        frames && self.ends[0] == self.ends[1]
+        self.runs.iter().all(RunDiff::is_empty) && self.ends[0] == self.ends[1]
     }
 }
 
@@ -217,7 +262,7 @@ impl fmt::Display for Aspect {
     }
 }
 
-/// For people: where the logs part, then `-` for what only the first has, `+` for the second, `~` for what differs.
+/// For people: where the logs part, then run by run `-` for what only the first has, `+` for the second, `~` for what differs.
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} events shared", self.shared)?;
@@ -225,6 +270,26 @@ impl fmt::Display for Diff {
             let [a, b] = [a, b].map(|event| event.as_deref().unwrap_or("the end"));
             write!(f, "; at {sequence}: {a} | {b}")?;
         }
+        for run in &self.runs {
+            if self.runs.len() > 1 && !run.is_empty() {
+                write!(f, "\nrun {}:", run.run)?;
+            }
+            write!(f, "{run}")?;
+        }
+        let [a, b] = self.ends.each_ref().map(|end| match &end.outcome {
+            Some(Outcome::Completed(output)) => format!("completed {}", short(output.as_str())),
+            Some(outcome) => outcome_in_short(outcome),
+            None => end.status.to_string(),
+        });
+        let same: usize = self.runs.iter().map(|run| run.same.len()).sum();
+        let s = if same == 1 { "" } else { "s" };
+        write!(f, "\n= {same} frame{s} alike\n")?;
+        if a == b { write!(f, "both {a}") } else { write!(f, "{a} | {b}") }
+    }
+}
+
+impl fmt::Display for RunDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for frame in &self.only_a {
             write!(f, "\n- {frame}")?;
         }
@@ -235,13 +300,6 @@ impl fmt::Display for Diff {
             let what: Vec<_> = what.iter().map(Aspect::to_string).collect();
             write!(f, "\n~ {frame} ({}): {a} | {b}", what.join(", "))?;
         }
-        let [a, b] = self.ends.each_ref().map(|end| match &end.outcome {
-            Some(Outcome::Completed(output)) => format!("completed {}", short(output.as_str())),
-            Some(outcome) => outcome_in_short(outcome),
-            None => end.status.to_string(),
-        });
-        let (same, s) = (self.same.len(), if self.same.len() == 1 { "" } else { "s" });
-        write!(f, "\n= {same} frame{s} alike\n")?;
-        if a == b { write!(f, "both {a}") } else { write!(f, "{a} | {b}") }
+        Ok(())
     }
 }

@@ -4,10 +4,9 @@
 use std::any::type_name;
 
 use kernel::{Domain, Envelope, Event};
-use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::Recorded;
 use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Chain};
 
 /// An event of the user's domain. `#[event]` implements it.
@@ -15,7 +14,7 @@ use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Chain};
     message = "`{Self}` is not a domain event",
     note = "put `#[event(name = \"…\")]` on the type"
 )]
-pub trait DomainEvent: Serialize + DeserializeOwned + JsonSchema + 'static {
+pub trait DomainEvent: Recorded + 'static {
     /// What the registry knows of it.
     const DESCRIPTOR: &'static EventDescriptor;
     /// The declared name: what the log says, whatever the type is called and wherever it lives.

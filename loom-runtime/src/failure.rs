@@ -4,16 +4,17 @@
 use std::any::Any;
 
 use crate::ExecuteError;
+use crate::Recorded;
 use kernel::{EffectError, Failed, Payload, RetryClass};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 /// An error type that steps and flows can fail with. `#[derive(Failure)]` implements it.
 #[diagnostic::on_unimplemented(
     message = "steps and flows do not fail with `{Self}`: it is no `Failure`",
     note = "return `loom::Result<T>`, or derive `loom::Failure` on an enum that has a variant for the engine"
 )]
-pub trait Failure: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
+pub trait Failure: Recorded + Send + 'static {
     /// The value for what the engine itself reports: denied, timed out, exhausted, cancelled, over budget.
     fn from_engine(error: EffectError) -> Self;
 

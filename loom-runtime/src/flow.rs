@@ -5,17 +5,16 @@ use std::{any::type_name, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
 use kernel::{Fault, ParkReport, Payload, machine::FlowReturn};
-use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
 
+use crate::Recorded;
 use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, UpcastError, context::Root, failure, flow_input};
 
 /// A flow. `#[flow]` implements it on a type that has the function's name.
 pub trait Flow: Sized + 'static {
     /// Its input; `()` when it takes none.
-    type Input: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Input: Recorded + Send + 'static;
     /// What it returns.
-    type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Output: Recorded + Send + 'static;
     /// What it fails with.
     type Error: Failure;
     /// What the registry knows of it.

@@ -88,6 +88,7 @@ impl Item {
                 Self::Cancel(Cancel { reason, by, force: false, parent })
             }
             Told::Message(message) => Self::Message(message),
+            Told::Again => Self::Retry,
         };
         let mut item = item.into_new(&post.to, Some(post.key), at);
         item.early = post.early;

@@ -20,6 +20,7 @@ mod descriptor;
 mod diff;
 mod domain_event;
 mod failure;
+mod first_ready;
 mod flow;
 mod flow_input;
 mod handed;
@@ -30,6 +31,8 @@ mod memory;
 mod policy;
 pub mod ports;
 mod projection;
+mod reached;
+mod recorded;
 mod registry;
 mod replay_check;
 mod retention;
@@ -62,8 +65,9 @@ pub use context::{
 pub use descriptor::{
     Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, MessageDescriptor, Node,
     ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
+    StepFn,
 };
-pub use diff::{Aspect, Changed, Diff, End, Parting, diff};
+pub use diff::{Aspect, Changed, Diff, End, Parting, RunDiff, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};
 pub use failure::{Error, Failure, Result};
 pub use flow::{Flow, FlowCall, Part, PartCall};
@@ -76,6 +80,7 @@ pub use memory::Memory;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
 pub use ports::Lane;
 pub use projection::{Fact, Fold, FoldError, ProjectFn, Projection, ProjectionDescriptor, StepOutcome};
+pub use recorded::{Received, Recorded};
 pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{
     CheckedLogs, DivergedLog, FrozenLog, FrozenLogError, LogSource, LogSourceError, replay, replay_check,

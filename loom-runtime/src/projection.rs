@@ -5,9 +5,9 @@ use std::{any::type_name, collections::BTreeMap};
 
 use futures_util::future::BoxFuture;
 use kernel::{Envelope, Event, ExecutionId, Failed, FrameId, InvalidPayload, Payload, Status};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
+use crate::Recorded;
 use crate::{
     App, DomainEvent, EventDescriptor, EventError, Location, ProjectError, SchemaFn, Step, StepDescriptor,
     domain_event::read_event, failure,
@@ -18,7 +18,7 @@ use crate::{
     message = "`{Self}` is not a projection",
     note = "put `#[projection]` on an `impl` block with its folds"
 )]
-pub trait Projection: Default + Serialize + DeserializeOwned + JsonSchema + Send + 'static {
+pub trait Projection: Default + Recorded + Send + 'static {
     /// What the registry knows of it.
     const DESCRIPTOR: &'static ProjectionDescriptor;
 

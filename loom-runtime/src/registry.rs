@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use kernel::Fingerprints;
 use linkme::distributed_slice;
 
 use crate::{
     Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, MessageDescriptor,
-    NamedPolicy, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service, Skill,
-    SkillDescriptor, Step, StepDescriptor, Tool, ToolDescriptor,
+    NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service,
+    Skill, SkillDescriptor, Step, StepDescriptor, StepFn, Tool, ToolDescriptor, code,
 };
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.
@@ -130,13 +131,13 @@ pub enum RegistryError {
         "{what} `{name}` ({location}) refers to the {wanted} `{missing}` ({place}), which is not registered: list it"
     )]
     Dangling {
-        /// `agent` or `flow`.
+        /// `agent`, `flow` or `part`.
         what: &'static str,
         /// Its name.
         name: &'static str,
         /// Where it is written.
         location: String,
-        /// `tool`, `skill` or `policy`.
+        /// `tool`, `skill`, `policy` or `step`.
         wanted: &'static str,
         /// The name of that.
         missing: &'static str,
@@ -209,6 +210,12 @@ impl Entry {
 }
 
 impl Registry {
+    /// The fingerprints of a flow, as this program has it: what the log of each of its runs begins with, and what an
+    /// execution that waits for code waits for.
+    pub fn code(&self, flow: &FlowDescriptor) -> Fingerprints {
+        code::of(flow, self)
+    }
+
     /// Everything that the macros linked into this program.
     pub fn linked() -> Self {
         let flows = FLOWS_V1.iter().copied().map(Entry::Flow);
@@ -223,7 +230,8 @@ impl Registry {
         Self::of(work.chain(skills).chain(agents).chain(projections).chain(policies))
     }
 
-    /// These and no others; the same checks hold.
+    /// These and no others; the same checks hold. A flow whose body runs a step that is not among them is refused, and so is
+    /// a part of it. A step that is called through a variable, or chosen at run time, is missed only when it is run.
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut registry = Self::default();
         for entry in entries {
@@ -354,6 +362,17 @@ impl Registry {
         self.policies.all()
     }
 
+    /// The parts of the flows, each once.
+    fn parts(&self) -> Vec<&'static PartDescriptor> {
+        let mut parts: Vec<&PartDescriptor> = Vec::new();
+        for part in self.flows().flat_map(FlowDescriptor::all_parts) {
+            if !parts.iter().any(|known| known.is(part)) {
+                parts.push(part);
+            }
+        }
+        parts
+    }
+
     /// Everything that is wrong, in a stable order; empty when all is well.
     pub fn check(&self, resources: &Resources) -> Vec<RegistryError> {
         let mut wrong = self.clashes.clone();
@@ -367,7 +386,11 @@ impl Registry {
         }
         for flow in self.flows() {
             wrong.extend(self.policies.missing(flow.policies, flow));
+            wrong.extend(self.steps.missing(&run(flow.steps), flow));
             wrong.extend(topics(flow));
+        }
+        for part in self.parts() {
+            wrong.extend(self.steps.missing(&run(part.steps), part));
         }
         for agent in self.agents() {
             wrong.extend(self.tools.missing(agent.tools, agent));
@@ -375,6 +398,11 @@ impl Registry {
         }
         wrong
     }
+}
+
+/// The steps at these call sites.
+fn run(sites: &[StepFn]) -> Vec<&'static StepDescriptor> {
+    sites.iter().filter_map(|step| step()).collect()
 }
 
 /// The waits that say something else of their topic than the first one does.
@@ -432,6 +460,7 @@ macro_rules! items {
 
 items! {
     FlowDescriptor, "flow", |flow| (flow.name, flow.location);
+    PartDescriptor, "part", |part| (part.name, part.location);
     StepDescriptor, "step", |step| (step.name, step.location);
     EventDescriptor, "event", |event| (event.name, event.location);
     ToolDescriptor, "tool", |tool| (tool.step.name, tool.step.location);
@@ -479,7 +508,7 @@ impl<D: Item> Table<D> {
     }
 
     /// Those of `wanted` that are not here.
-    fn missing<W: Item>(&self, wanted: &'static [&'static D], by: &W) -> Vec<RegistryError> {
+    fn missing<W: Item>(&self, wanted: &[&'static D], by: &W) -> Vec<RegistryError> {
         let here = |item: &&&D| self.get(item.name()).is_some();
         let missing = wanted.iter().filter(|item| !here(item));
         missing

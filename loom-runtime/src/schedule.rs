@@ -39,18 +39,21 @@ impl ScheduleDescriptor {
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What a schedule does when a run is due while an earlier one of its runs goes on.
+/// What a schedule does when a run is due while an earlier one of its runs goes on, whatever started that: an instant that
+/// came, one that is made up for, a backfill or a trigger. But for [`Overlap::Allow`], no two of them ever go on at once,
+/// and what was missed or asked for by people has its turn, oldest first. A run that is parked goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// The one that is due is left out.
+    /// The one that is due is left out, and the schedule tells so.
     #[default]
     Skip,
     /// Both run.
     Allow,
-    /// The one that is due waits for the end of the other; one may wait, and those due after it are left out.
+    /// The one that is due waits for its turn; one may wait, and those due after it are left out.
     Queue,
-    /// The earlier one is cancelled. It may still be tidying up when the new one starts.
+    /// The newest wins: the earlier one is cancelled, and the new one starts once that has ended. Of several that wait for
+    /// that, the newest is started.
     Cancel,
 }
 
@@ -64,8 +67,8 @@ pub enum CatchUp {
         /// How late it may be.
         within: Duration,
     },
-    /// All that were missed within this time are made up for: at most 1,000, the latest.
-    /// One after another, beside the schedule's own run, whatever the policy on overlaps, unless that is to allow them.
+    /// All that were missed within this time are made up for: at most 1,000, the latest. One after another, unless the
+    /// policy on overlaps allows them all at once.
     All {
         /// How late they may be.
         within: Duration,

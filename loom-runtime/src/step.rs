@@ -15,11 +15,11 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use kernel::{EffectError, ExecutionId, FrameId, ParkReport, Payload, machine::AttemptEnd};
-use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::Recorded;
 use crate::{Fact, Failure, FoldError, Limits, StepDescriptor, StepOutcome, failure, worker::Feed};
 
 /// A step's body, for one attempt.
@@ -28,9 +28,9 @@ pub type StepBody<T, E> = BoxFuture<'static, Result<T, E>>;
 /// A step. `#[step]` implements it on a type that has the function's name.
 pub trait Step: Sized + 'static {
     /// The parameters, as one value.
-    type Input: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Input: Recorded + Send + 'static;
     /// What it returns.
-    type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Output: Recorded + Send + 'static;
     /// What it fails with.
     type Error: Failure;
     /// What the registry knows of it.

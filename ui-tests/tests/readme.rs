@@ -12,6 +12,10 @@ is the folder [cases](cases): one file a mistake, named after the rule in words,
 Every message that opens with a code in brackets is Loom's own, and ends with what to write instead; the codes are
 listed in the docs of the attributes.
 
+A macro sees its function and nothing around it. That a step or flow stands in an `impl` shows by `self` or `Self` alone;
+without either, the compiler complains of what the step would have become: see
+[the case](cases/step/fail/is_seen_in_no_impl.rs).
+
 This page is written by a test: see [tests/readme.rs](tests/readme.rs).
 ";
 

@@ -62,7 +62,7 @@ pub(crate) enum StoreVerb {
     /// Ask an execution for something, and print its reply
     ///
     /// As `send`, but the flow replies: by `ctx.receive(..).update()`, or with `null` once it has taken the message. Ends
-    /// with 0 when it was accepted, with 6 when it was rejected, and with 3 when the execution rests and has not taken it:
+    /// with 0 when it was accepted, with 6 when it was rejected, and with 3 when the execution rests and has not replied:
     /// asked again under the same `--key`, it is done once and gets the same reply.
     Update(Update),
     /// Say how a step that is in doubt ended
@@ -85,7 +85,8 @@ pub(crate) enum StoreVerb {
     /// Replay logs against this program, and list those that it does not agree with
     ///
     /// Checks every position of every log, on all cores; no step is run, and nothing is recorded. Ends with 9 if any
-    /// log diverges: for CI, with the logs of earlier releases in a directory, and before a deploy, on the store.
+    /// log diverges, and with 6 if none could be checked since all are of flows that this program lacks: for CI, with the
+    /// logs of earlier releases in a directory, and before a deploy, on the store.
     ReplayCheck(ReplayCheck),
     /// Show the state after the first N events, and what the last of them changed
     Debug(Debug),
@@ -170,11 +171,14 @@ pub(crate) struct By {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("given").required(true).args(["answer", "answer_file"]))]
+#[command(group = ArgGroup::new("given").args(["answer", "answer_file"]))]
 pub(crate) struct Resume {
-    /// The gate's address, EXECUTION/GATE; `list --gates` lists them
+    /// The gate's address, EXECUTION/GATE, or the two apart; `list --gates` lists them
     #[arg(value_name = "EXECUTION/GATE")]
     pub(crate) gate: String,
+    /// The answer in place, as with `--answer`, or `-` to read it from standard input
+    #[arg(value_name = "JSON", num_args = 0..=2, allow_negative_numbers = true)]
+    pub(crate) rest: Vec<String>,
     /// The answer
     #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
     pub(crate) answer: Option<String>,
@@ -230,6 +234,9 @@ pub(crate) struct Verdict {
     /// What the step would have returned; with `done`
     #[arg(long, value_name = "JSON", required_if_eq("verdict", "done"), allow_negative_numbers = true)]
     pub(crate) result: Option<String>,
+    /// The attempt that is judged, as `show` prints it; whichever is in doubt unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) attempt: Option<u32>,
     #[command(flatten)]
     pub(crate) by: By,
     #[command(flatten)]
@@ -293,7 +300,7 @@ pub(crate) enum ScheduleTold {
         #[command(flatten)]
         by: By,
     },
-    /// Start a run now, whatever else goes on
+    /// Start a run now, or once the policy on overlaps lets it
     Trigger {
         /// The flow
         flow: String,

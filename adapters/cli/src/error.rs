@@ -124,6 +124,7 @@ impl From<ControlError> for CliError {
             ControlError::Invalid { .. } => Self::usage(message),
             ControlError::NotParked { execution, .. }
             | ControlError::NotInDoubt { execution, .. }
+            | ControlError::AnotherAttempt { execution, .. }
             | ControlError::AlreadyJudged { execution, .. } => {
                 Self::refused(message).help(format!("`{}` tells where it stands", show(&execution)))
             }

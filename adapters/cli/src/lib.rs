@@ -19,7 +19,7 @@
 //! | 3 | the execution waits; `start` and `resume` print what for |
 //! | 4 | the execution is parked; the report is printed |
 //! | 5 | the execution was cancelled |
-//! | 6 | not found, or refused: a conflict, answered before, already ended |
+//! | 6 | not found, or refused: a conflict, answered before, already ended, no log to check |
 //! | 7 | the store cannot be opened, reached or read |
 //! | 8 | standard output cannot be written; a reader that has gone (`\| head`) is no error |
 //! | 9 | `replay-check`: a log does not agree with this program; each is listed with its report |
@@ -42,20 +42,20 @@
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
-//! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], next: [instant]}]}` |
+//! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], waiting: [execution], left_out: [instant], next: [instant]}]}` |
 //! | `schedules trigger` `schedules backfill` | `{runs: [execution]}`; `pause` and `resume` `{flow}` |
 //! | `logs` | a line per event: `{execution, sequence, kind, at, schema, payload, meta}` |
 //! | `export` | a line per file: `{execution, file, events, new}`, `new` being how many of the events the file did not have |
 //! | `replay-check` | `{logs, events, foreign, diverged: [{log, execution?, report}]}` |
 //! | `debug` | `{execution, at, events, state, event?, changes: [text]}` |
 //! | `fork` | as `start` |
-//! | `diff` | `{shared, parts?: {sequence, a?, b?}, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}], ends: [{status, outcome?}, …]}` |
+//! | `diff` | `{shared, parts?: {sequence, a?, b?}, runs: [{run, same: [frame], only_a: [frame], only_b: [frame], changed: [{frame, what: [text], values: [text, text]}]}], ends: [{status, outcome?}, …]}` |
 //! | `branches` | `{branches: [{branch, execution, version, set_at, by}]}` |
 //! | `promote` | `{branch, execution, version, set_at, by}` |
 //! | `retention run` | `{rehearsal, removed: {reason: {executions, events, bytes}}, held: [{by: {kind: name}, executions}], moved, snapshots, early_messages}`; a reason is `completed`, `failed`, `cancelled` or `earlier_runs`, a kind `execution`, `tree`, `parent`, `branch` or `unreadable` |
 //! | `archive show` | as `logs` |
 //! | `archive list` | `{executions: [execution]}` |
-//! | `flows` | `{flows: [{name, doc, location, steps, gates, messages: [{name, schema, reply?}], effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
+//! | `flows` | `{flows: [{name, doc, location, code, steps, gates, messages: [{name, schema, reply?}], effects?}], steps: [{name, doc, location, delivery, retry, …}]}` |
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |
 //! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
@@ -69,7 +69,7 @@
 //!
 //! A `wait` has a `type`: `gate` (`frame`, `address`, `expires_at?`, `schema`), `timer` (`frame`, `due`), `retry`
 //! (`frame`, `attempt`, `due`), `verdict` (`frame`, `attempt`, `reason`, `schema?`), `message` (`frame`, `topic`, `schema?`,
-//! `reply?`: two schemas), `child` (`frame`, `child`) or `step` (`frame`, `attempt`). An
+//! `reply?`: two schemas), `child` (`frame`, `child`, `status?`) or `step` (`frame`, `attempt`). An
 //! `outcome` is `{completed: value}`, `{failed: {code, message, error?, engine?}}` or
 //! `{cancelled: {reason, by}}`. What was `said` and is not taken in yet has a `type` and an `at`: `answer` (`frame`,
 //! `by`), `cancel` (`reason`, `by`), `verdict` (`frame`, `by`), `message` (`topic`, `by`) or `retry`; a gate that was

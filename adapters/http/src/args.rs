@@ -201,6 +201,9 @@ pub struct Judge {
     pub frame: String,
     /// How it ended.
     pub verdict: Verdict,
+    /// The attempt that is judged; whichever is in doubt unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
     /// Who knows.
     #[serde(default = "somebody")]
     pub by: String,

@@ -24,7 +24,7 @@ pub(crate) fn expand(agent: Checked<Agent>) -> TokenStream {
 /// The expansion of an agent that broke a rule: those who start it still compile.
 pub(crate) fn stub(agent: &Agent) -> TokenStream {
     let flow = flow::expand::stub(&agent.flow);
-    if agent.flow.item.sig.receiver().is_some() {
+    if agent.flow.item.of_a_type().is_some() {
         return flow;
     }
     let runtime = &agent.flow.runtime;

@@ -1,7 +1,6 @@
 //! A durable call of a flow, `ctx.run(..)` and its kin, with what is chained to it. Where it stands
 //! is `scope`'s to say, and whether it may stand there `rules`'.
 
-use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Meta,
@@ -168,10 +167,7 @@ impl Call {
             .collect();
         let keys = named("key")
             .filter_map(|link| link.args.first())
-            .map(|argument| KeyModifier {
-                argument: argument.clone(),
-                varies: scope.varies(&argument.to_token_stream(), ctx),
-            })
+            .map(|argument| KeyModifier { argument: argument.clone(), varies: scope.varies(argument, ctx) })
             .collect();
         let target = Target::read(syscall, root, modifiers, scope, ctx);
         let id = match ids.iter().find_map(|id| id.literal.as_ref()) {
@@ -282,9 +278,7 @@ impl Target {
             Syscall::Run | Syscall::Call | Syscall::Spawn => match first {
                 None => Self::Nothing,
                 Some(argument) => match bare(argument) {
-                    Expr::Await(awaited) if called_path(&awaited.base).is_some() => {
-                        Self::Awaited(argument.clone())
-                    }
+                    bare if awaited(bare).is_some() => Self::Awaited(argument.clone()),
                     bare => match called_path(bare) {
                         Some(path) if syscall == Syscall::Run => Self::Step(path.clone()),
                         Some(path) => Self::Flow(path.clone()),
@@ -305,7 +299,7 @@ impl Target {
             Syscall::Decide | Syscall::NegotiateBudget => Self::Named { name },
             Syscall::Changed => Self::Change { name },
             Syscall::Execute => Self::Dynamic {
-                varies: name.is_none() && first.is_some_and(|id| scope.varies(&id.to_token_stream(), ctx)),
+                varies: name.is_none() && first.is_some_and(|id| scope.varies(id, ctx)),
                 id: name,
                 step: root.args.get(1).and_then(literal),
             },
@@ -335,10 +329,10 @@ impl Target {
 /// something else.
 pub(crate) fn chain<'e>(outermost: &'e ExprMethodCall, ctx: &Ident) -> Vec<&'e ExprMethodCall> {
     let mut links = vec![outermost];
-    let mut receiver = &*outermost.receiver;
+    let mut receiver = bare(&outermost.receiver);
     while let Expr::MethodCall(inner) = receiver {
         links.push(inner);
-        receiver = &inner.receiver;
+        receiver = bare(&inner.receiver);
     }
     if !is_ctx(receiver, ctx) {
         return Vec::new();
@@ -359,13 +353,9 @@ pub(crate) fn unawaited<'e>(expr: &'e Expr, ctx: &Ident) -> Option<&'e Ident> {
     (durable && bare).then_some(&root.method)
 }
 
-/// Whether an expression is exactly the context's name, maybe passed through a `macro_rules` variable.
+/// Whether an expression is exactly the context's name, maybe in parentheses or passed through a `macro_rules` variable.
 pub(crate) fn is_ctx(expr: &Expr, ctx: &Ident) -> bool {
-    match expr {
-        Expr::Path(path) => path.qself.is_none() && path.path.is_ident(ctx),
-        Expr::Group(group) => is_ctx(&group.expr, ctx),
-        _ => false,
-    }
+    matches!(bare(expr), Expr::Path(path) if path.qself.is_none() && path.path.is_ident(ctx))
 }
 
 /// Whether an expression is the context, a reference to it or a clone of it.
@@ -397,12 +387,27 @@ pub(crate) fn bare_mut(expr: &mut Expr) -> &mut Expr {
 }
 
 /// The expression without parentheses.
-fn bare(expr: &Expr) -> &Expr {
+pub(crate) fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Paren(paren) => bare(&paren.expr),
         Expr::Group(group) => bare(&group.expr),
         other => other,
     }
+}
+
+/// The call in `call.await` and `call.await?`.
+fn awaited(expr: &Expr) -> Option<&Expr> {
+    match bare(expr) {
+        Expr::Try(tried) => awaited(&tried.expr),
+        Expr::Await(awaited) => called_path(&awaited.base).map(|_| &*awaited.base),
+        _ => None,
+    }
+}
+
+/// Leaves the call alone of `call.await` and `call.await?`; whether it was one.
+pub(crate) fn unawaited_mut(expr: &mut Expr) -> bool {
+    let call = awaited(expr).cloned();
+    call.map(|call| *expr = call).is_some()
 }
 
 /// The call that a `run` or `part` is given.
@@ -415,6 +420,15 @@ fn called(syscall: Syscall, root: &ExprMethodCall) -> Option<&ExprCall> {
     match bare(root.args.get(position)?) {
         Expr::Call(call) => Some(call),
         _ => None,
+    }
+}
+
+/// Whether an expression begins with the call of a function, `read(path).map(..)`.
+pub(crate) fn heads_with_call(expr: &Expr) -> bool {
+    match bare(expr) {
+        Expr::MethodCall(call) => heads_with_call(&call.receiver),
+        Expr::Try(tried) => heads_with_call(&tried.expr),
+        other => called_path(other).is_some(),
     }
 }
 
@@ -479,16 +493,6 @@ pub(crate) fn made(local: &Local) -> Option<String> {
         Pat::Ident(_) => maker(&local.init.as_ref()?.expr),
         _ => None,
     }
-}
-
-/// Whether a `let` binds one name to a literal.
-pub(crate) fn is_literal(local: &Local) -> bool {
-    let pat = match &local.pat {
-        Pat::Type(typed) => &*typed.pat,
-        pat => pat,
-    };
-    let init = local.init.as_ref().map(|init| bare(&init.expr));
-    matches!((pat, init), (Pat::Ident(_), Some(Expr::Lit(_))))
 }
 
 /// What makes a value, if it is written as a type does it: `Placed { .. }`, `Placed(..)`, `Placed::of(..)`, `Placed`.

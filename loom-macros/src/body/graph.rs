@@ -112,6 +112,8 @@ pub(crate) struct Arm {
     pub(crate) body: Vec<Node>,
     /// Whether control never comes out at its end.
     pub(crate) leaves: bool,
+    /// The conditions of compilation of the whole arm.
+    pub(crate) cfgs: Vec<Attribute>,
 }
 
 impl Node {
@@ -289,7 +291,7 @@ impl Node {
             Self::Loop { label, .. } | Self::Branch { label, .. } => label.clone(),
             _ => String::new(),
         };
-        Some(Arm { label, body: vec![self], leaves: false })
+        Some(Arm { label, body: vec![self], leaves: false, cfgs: Vec::new() })
     }
 
     pub(crate) fn at(&self) -> Span {
@@ -319,8 +321,8 @@ impl Node {
 
 impl Arm {
     fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
-        let (label, body) = (&self.label, slice(&self.body, runtime));
-        quote_spanned!(Span::mixed_site()=> #runtime::Arm { label: #label, body: #body })
+        let (label, body, cfgs) = (&self.label, slice(&self.body, runtime), &self.cfgs);
+        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #runtime::Arm { label: #label, body: #body })
     }
 }
 
@@ -426,7 +428,7 @@ impl Builder {
     /// Closes the body of an arm.
     pub(crate) fn close_arm(&mut self, label: impl Into<String>) -> Arm {
         let leaves = self.has_left();
-        Arm { label: label.into(), body: self.close(), leaves }
+        Arm { label: label.into(), body: self.close(), leaves, cfgs: Vec::new() }
     }
 
     /// Control leaves here and does not come back: `return`, `break`, a panic, a loop without end.

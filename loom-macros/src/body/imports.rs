@@ -53,6 +53,13 @@ impl Imports {
         self.items == 0
     }
 
+    /// Whether the body itself declares what a path begins with, or imports it from the user's crate.
+    pub(crate) fn declares(&self, path: &Path) -> bool {
+        let first = path.segments.first().filter(|_| path.leading_colon.is_none());
+        let named = first.and_then(|first| self.names.iter().rfind(|(name, _)| *name == first.ident));
+        named.is_some_and(|(_, imported)| imported.is_none())
+    }
+
     /// The whole path, when it begins with an imported name.
     pub(crate) fn whole(&self, path: &Path) -> Option<Path> {
         let first = path.segments.first().filter(|_| path.leading_colon.is_none())?;

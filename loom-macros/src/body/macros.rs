@@ -66,12 +66,6 @@ pub(crate) fn is_for_debugging(path: &Path) -> bool {
     path.segments.last().is_some_and(|last| last.ident.to_string().starts_with("debug_assert"))
 }
 
-/// Whether a `select!` by its bare name lacks its `biased;`. Which one that is, the imports of the file say, which a macro
-/// does not see: Loom's and tokio's take it, and that of futures, which picks at random for good, does not compile with it.
-pub(crate) fn lacks_bias(path: &Path, tokens: &TokenStream) -> bool {
-    path.is_ident("select") && !says_biased(tokens)
-}
-
 fn says_biased(tokens: &TokenStream) -> bool {
     let mut trees = tokens.clone().into_iter();
     matches!(trees.next(), Some(TokenTree::Ident(ident)) if ident == "biased")
@@ -190,11 +184,11 @@ fn biased(input: ParseStream<'_>) -> syn::Result<Option<(Ident, Token![;])>> {
 
 /// The arms of a `select!`.
 pub(crate) struct Select {
-    biased: Option<(Ident, Token![;])>,
+    pub(crate) biased: Option<(Ident, Token![;])>,
     pub(crate) arms: Vec<SelectArm>,
 }
 
-/// `pattern = future, if condition => handler`, or `else => handler`.
+/// `pattern = future, if condition => handler`, or `else => handler`; and two forms that are none of ours.
 pub(crate) struct SelectArm {
     pub(crate) head: SelectHead,
     arrow: Token![=>],
@@ -211,6 +205,10 @@ pub(crate) enum SelectHead {
         future: Box<Expr>,
         condition: Option<(Token![,], Token![if], Box<Expr>)>,
     },
+    /// `complete` and `default`, of the `select!` of futures.
+    Word(Ident),
+    /// A future without a pattern.
+    Bare(Box<Expr>),
 }
 
 impl Parse for Select {
@@ -228,6 +226,13 @@ impl Parse for SelectArm {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let head = if input.peek(Token![else]) {
             SelectHead::Else(input.parse()?)
+        } else if input.peek(Ident)
+            && input.peek2(Token![=>])
+            && (word(input, "complete") || word(input, "default"))
+        {
+            SelectHead::Word(input.call(Ident::parse_any)?)
+        } else if !has_pattern(&input.fork()) {
+            SelectHead::Bare(input.parse()?)
         } else {
             SelectHead::Future {
                 pat: Box::new(Pat::parse_multi_with_leading_vert(input)?),
@@ -248,6 +253,22 @@ impl Parse for SelectArm {
     }
 }
 
+fn word(input: ParseStream<'_>, word: &str) -> bool {
+    input.fork().call(Ident::parse_any).is_ok_and(|ident| ident == word)
+}
+
+/// Whether `pattern =` comes next.
+fn has_pattern(ahead: ParseStream<'_>) -> bool {
+    Pat::parse_multi_with_leading_vert(ahead).is_ok() && ahead.peek(Token![=]) && !ahead.peek(Token![=>])
+}
+
+impl Select {
+    /// Whether all its arms are of a form that Loom's has.
+    pub(crate) fn is_known(&self) -> bool {
+        self.arms.iter().all(|arm| matches!(arm.head, SelectHead::Else(_) | SelectHead::Future { .. }))
+    }
+}
+
 impl ToTokens for Select {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         if let Some((biased, semi)) = &self.biased {
@@ -256,6 +277,8 @@ impl ToTokens for Select {
         for SelectArm { head, arrow, handler, comma } in &self.arms {
             match head {
                 SelectHead::Else(word) => word.to_tokens(tokens),
+                SelectHead::Word(word) => word.to_tokens(tokens),
+                SelectHead::Bare(future) => future.to_tokens(tokens),
                 SelectHead::Future { pat, eq, future, condition } => {
                     tokens.extend(quote!(#pat #eq #future));
                     if let Some((comma, word, condition)) = condition {

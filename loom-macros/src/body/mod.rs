@@ -15,7 +15,9 @@
 //! | `label` | source text as a short label |
 //! | `rewrite` | the tokens that the traversal puts in |
 //! | `rules` | what is wrong with a surveyed body |
+//! | `stubbed` | the body as a stub shows it to the compiler |
 //! | `topics` | whether the waits for one topic agree |
+//! | `variation` | whether a key may differ from one repetition to the next |
 
 mod banned;
 mod bounds;
@@ -28,21 +30,25 @@ mod purity;
 mod rewrite;
 mod rules;
 mod scope;
+mod stubbed;
 mod topics;
+mod variation;
 mod walk;
 
 use proc_macro2::TokenStream;
-use syn::{Block, Ident, Path};
+use syn::{Block, Expr, Ident, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::runtime_path::RuntimePath;
 
+pub(crate) use banned::way_out;
 pub(crate) use calls::{Call, Syscall, Target};
 #[cfg(test)]
 pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};
 pub(crate) use purity::{Banned, banned_in};
 pub(crate) use rewrite::{NEAR, SITES};
+pub(crate) use stubbed::stubbed;
 
 /// A body after the traversal.
 pub(crate) struct Survey {
@@ -55,6 +61,10 @@ pub(crate) struct Survey {
     /// What `ctx.continue_as_new(..)` is given, where it is called by a path.
     pub(crate) continuations: Vec<Path>,
     pub(crate) graph: Vec<Node>,
+    /// Whether the compiler is asked what a short name means.
+    pub(crate) asks: bool,
+    /// Those questions that can be asked outside of the body as well.
+    pub(crate) asked: Vec<Expr>,
     /// Whether the body notes where it waits, by a handle of its own.
     pub(crate) notes_lines: bool,
 }
@@ -65,8 +75,12 @@ enum Finding {
     CtxInMacro { mac: Path },
     /// A `select!` that picks a ready branch at random.
     UnbiasedSelect { mac: Path },
+    /// An arm of a `select!` that Loom's does not have.
+    SelectWord(Ident),
+    /// An arm of a `select!` without a pattern.
+    SelectBare(TokenStream),
     /// A path that reaches for the world outside.
-    Banned { path: Path, imported: Option<Path>, ban: &'static banned::Ban },
+    Banned { path: Path, imported: Option<Path>, ban: &'static banned::Ban, may_be_own: bool },
     /// A durable call through another name of the context; whether it has an id.
     CtxCloned { name: Ident, named: bool },
     /// A binding called `ctx`.
@@ -75,6 +89,8 @@ enum Finding {
     CtxMoved(Ident),
     /// `ctx` or a clone of it as an argument.
     CtxHanded(TokenStream),
+    /// The same to what `ctx.part`, `ctx.run` and the like call, which have it or do without: the method, and what is called.
+    CtxGiven { argument: TokenStream, method: Ident, callee: Path },
     /// A durable call that is dropped before it is awaited: the method.
     NeverAwaited(Ident),
 }

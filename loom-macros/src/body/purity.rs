@@ -4,7 +4,7 @@
 use syn::visit::{self, Visit};
 use syn::{Block, ExprPath, Item, Macro, Path};
 
-use super::banned::{self, Ban};
+use super::banned::{self, Ban, Verdict};
 use super::imports::Imports;
 use super::macros::Arguments;
 
@@ -12,6 +12,8 @@ use super::macros::Arguments;
 pub(crate) struct Banned {
     pub(crate) path: Path,
     ban: &'static Ban,
+    /// Whether something of the user's own may have that name.
+    pub(crate) may_be_own: bool,
 }
 
 impl Banned {
@@ -37,9 +39,15 @@ struct Search {
 impl<'a> Visit<'a> for Search {
     fn visit_expr_path(&mut self, expr: &'a ExprPath) {
         let imported = self.imports.whole(&expr.path);
-        if let Some(ban) = banned::ban(imported.as_ref().unwrap_or(&expr.path)) {
-            self.found.push(Banned { path: expr.path.clone(), ban });
-        }
+        let own = self.imports.declares(&expr.path) || banned::is_own(&expr.path);
+        let verdict = banned::judge(imported.as_ref().unwrap_or(&expr.path), imported.is_some(), own);
+        // Nothing is rewritten here, so that nobody can be asked what a short name means.
+        let (ban, may_be_own) = match verdict {
+            Some(Verdict::Refused { ban, may_be_own }) => (ban, may_be_own),
+            Some(Verdict::Asked { ban, .. }) if !own => (ban, true),
+            _ => return,
+        };
+        self.found.push(Banned { path: expr.path.clone(), ban, may_be_own });
     }
 
     fn visit_block(&mut self, block: &'a Block) {
@@ -51,7 +59,7 @@ impl<'a> Visit<'a> for Search {
     /// A macro that takes expressions is looked into, whatever it is called.
     fn visit_macro(&mut self, mac: &'a Macro) {
         if banned::prints(&mac.path) {
-            self.found.push(Banned { path: mac.path.clone(), ban: &banned::PRINTS });
+            self.found.push(Banned { path: mac.path.clone(), ban: &banned::PRINTS, may_be_own: false });
         }
         if let Ok(mut arguments) = syn::parse2::<Arguments>(mac.tokens.clone()) {
             for expr in arguments.exprs() {

@@ -4,11 +4,14 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Block, Expr, ExprCall, Ident, Stmt};
+use syn::{
+    Attribute, Block, Expr, ExprCall, ExprPath, Ident, Macro, PathSegment, Stmt, Token, parse_quote_spanned,
+};
 
 use crate::location::line;
 use crate::runtime_path::RuntimePath;
 
+use super::macros::Select;
 use super::scope;
 
 /// The static that holds the call sites of one flow.
@@ -35,13 +38,16 @@ pub(crate) fn at(ctx: &Expr, site: usize, indices: &[TokenStream], held: Option<
 /// What is put in hangs behind the future, and ends where it ends: an expression that begins and ends with the user's
 /// tokens has the span that it has in any other function, so that the compiler points and mends where it should.
 ///
-/// What the future is, `loom-runtime/src/awaited.rs` is asked: a timer or a task of tokio is refused there.
-pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: &RuntimePath) -> Expr {
+/// What the future is, `loom-runtime/src/awaited.rs` is asked, by the runtime's path if it is given: a timer or a task of
+/// tokio is refused there.
+pub(crate) fn near(future: &Expr, handle: &Ident, at: Span, runtime: Option<&RuntimePath>) -> Expr {
     let line = line(at);
     let start = Span::mixed_site().located_at(future.span());
-    let asked = quote_spanned! {start=>
-        { use #runtime::Anything as _; #runtime::Awaited(&__loom_f).kind().by_flow(); }
-    };
+    let asked = runtime.map(|runtime| {
+        quote_spanned! {start=>
+            { use #runtime::Anything as _; #runtime::Awaited(&__loom_f).kind().by_flow(); }
+        }
+    });
     let at = Span::mixed_site().located_at(end_of(future));
     let look = quote_spanned!(at=> |__loom_f| { #asked #handle.__near(#line); __loom_f });
     seen(future, &look)
@@ -117,4 +123,68 @@ pub(crate) fn open_counted(body: &mut Block, depth: usize) {
         let #index: ::core::primitive::u64 = #count; #count += 1;
     };
     body.stmts.insert(0, Stmt::Expr(Expr::Verbatim(opening), None));
+}
+
+/// `path` → `clock(Named(&path, &function).kind(), path).0`, for each of the functions: the same, unless it is one of them,
+/// as `loom-runtime/src/reached.rs` says. The path is written anew each time, so that what its generic parameters are is
+/// left to where it is used.
+pub(crate) fn unless_banned(path: &ExprPath, asks: &str, functions: &[&str], runtime: &RuntimePath) -> Expr {
+    let segments = &path.path.segments;
+    let span = |segment: Option<&PathSegment>| {
+        Span::mixed_site().located_at(segment.map_or_else(Span::mixed_site, |segment| segment.ident.span()))
+    };
+    let (first, last) = (span(segments.first()), span(segments.last()));
+    // The ends are the user's, so that the compiler points at the whole path.
+    let callee = |name: &str| {
+        let mut tokens = respanned(runtime.to_token_stream(), first);
+        let name = Ident::new(name, last);
+        tokens.extend(quote_spanned!(first=> ::#name));
+        tokens
+    };
+    let group = |tokens: TokenStream| {
+        let mut group = Group::new(Delimiter::Parenthesis, tokens);
+        group.set_span(last);
+        TokenTree::Group(group)
+    };
+    let value = functions.iter().fold(path.to_token_stream(), |value, function| {
+        let root = runtime.to_token_stream().to_string();
+        let function: TokenStream = function.replace('$', &root).parse().unwrap_or_default();
+        let function = respanned(function, Span::mixed_site());
+        let (named, asks) = (callee("Named"), callee(asks));
+        let compared = group(quote_spanned!(last=> &#path, &#function));
+        let (kind, nothing) = (Ident::new("kind", last), group(TokenStream::new()));
+        let told = group(quote!(#named #compared.#kind #nothing, #value));
+        let field = quote_spanned!(last=> .0);
+        quote!(#asks #told #field)
+    });
+    Expr::Verbatim(value)
+}
+
+/// The same tokens, elsewhere.
+fn respanned(tokens: TokenStream, span: Span) -> TokenStream {
+    let each = |mut tree: TokenTree| {
+        if let TokenTree::Group(group) = &tree {
+            tree = TokenTree::Group(Group::new(group.delimiter(), respanned(group.stream(), span)));
+        }
+        tree.set_span(span);
+        tree
+    };
+    tokens.into_iter().map(each).collect()
+}
+
+/// A `select!` by its bare name → that of tokio, biased. Which one the name stands for, the imports of the file say, which a
+/// macro does not see; that of futures, which cannot be biased, is refused by a type, as `loom-runtime/src/first_ready.rs`
+/// says, in a branch that is never taken.
+pub(crate) fn biased(mac: &mut Macro, select: &mut Select, runtime: &RuntimePath) {
+    let Some(first) = select.arms.first_mut() else { return };
+    let (named, at) = (&mac.path, Span::mixed_site().located_at(mac.path.span()));
+    let handler = &first.handler;
+    let asked = respanned(quote!(#runtime::FirstReady::never()), at);
+    let asked = quote_spanned!(at=> #named! { _ = #asked => {} });
+    first.handler = Expr::Verbatim(quote_spanned! {Span::mixed_site()=> {
+        if false { #asked }
+        #handler
+    }});
+    select.biased = Some((Ident::new("biased", at), Token![;](at)));
+    mac.path = parse_quote_spanned!(at=> #runtime::tokio::select);
 }

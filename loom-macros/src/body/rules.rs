@@ -14,7 +14,7 @@ use crate::item::line_of;
 use super::calls::{Call, Syscall, Target};
 use super::macros::is_for_debugging;
 use super::scope::Repetition;
-use super::{Finding, Survey, topics};
+use super::{Finding, Survey, banned, topics};
 
 /// Applies every rule.
 pub(crate) fn check(survey: &Survey, diagnostics: &mut Diagnostics) {
@@ -291,10 +291,27 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             "this `select!` may pick another branch on replay",
             "use `loom::select!`, which takes the first ready branch in the order of the source",
         ),
-        Finding::Banned { path, imported, ban } => {
+        Finding::SelectWord(word) => diagnostics.report(
+            codes::SELECT,
+            word,
+            format_args!("`{word}` is no branch of Loom's `select!`"),
+            if word == "default" {
+                "what is ready at this moment is another thing on replay: wait, beside a timer say: `() = ctx.sleep(days(1)) => ..`"
+            } else {
+                "write `else => ..` for when no branch is left"
+            },
+        ),
+        Finding::SelectBare(future) => diagnostics.report(
+            codes::SELECT,
+            future,
+            "a branch of `select!` has a pattern for what its future gives",
+            "write it in front: `answer = ctx.run(step(x)) => ..`, or `_ = ..`",
+        ),
+        Finding::Banned { path, imported, ban, may_be_own } => {
             let text = |path: &Path| -> String { path.to_token_stream().to_string().split_whitespace().collect() };
             let which = imported.as_ref().map(|path| format!(", which is `{}`,", text(path))).unwrap_or_default();
-            diagnostics.report(ban.code, path, format_args!("`{}`{which} {}", text(path), ban.why), ban.help);
+            let way_out = banned::way_out(path, *may_be_own);
+            diagnostics.report(ban.code, path, format_args!("`{}`{which} {}", text(path), ban.why), format_args!("{}{way_out}", ban.help));
         }
         Finding::CtxCloned { named: true, .. } => {} // it has an identity, of the user's own
         Finding::CtxCloned { name, named: false } => diagnostics.report(
@@ -319,6 +336,20 @@ fn report(finding: &Finding, diagnostics: &mut Diagnostics) {
             "the context is handed to a function that Loom does not see",
             "make that function a `#[flow(part)]` and call `ctx.part(\"name\", helper(..))`",
         ),
+        Finding::CtxGiven { argument, method, callee } => {
+            let callee: String = callee.to_token_stream().to_string().split_whitespace().collect();
+            let (why, call) = match Syscall::of(method) {
+                Some(Syscall::Part) => ("`ctx.part` gives a part its context", format!("ctx.part(\"name\", {callee}(..))")),
+                Some(Syscall::Run) => ("a step runs without the flow's context", format!("ctx.run({callee}(..))")),
+                _ => ("a child has a context of its own", format!("ctx.{method}({callee}(..))")),
+            };
+            diagnostics.report(
+                codes::CTX_ESCAPES,
+                argument,
+                format_args!("{why}: nobody else hands it on"),
+                format_args!("leave it out: `{call}`"),
+            );
+        }
         Finding::NeverAwaited(method) => diagnostics.report(
             codes::NEVER_AWAITED,
             method,

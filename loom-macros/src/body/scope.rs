@@ -1,9 +1,11 @@
 //! What surrounds a place in a body: loops, closures, async blocks, and the names bound in them.
 //! Not a resolver: a name is what it reads.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote_spanned};
-use syn::{Ident, Pat};
+use syn::{Expr, Ident, Pat};
+
+use super::variation;
 
 /// One construct around a place.
 enum Frame {
@@ -40,7 +42,7 @@ struct Binding {
     made: Option<String>,
     /// Whether it stands for the context.
     ctx: bool,
-    /// Whether it is a literal, the same in every repetition.
+    /// Whether it is the same in every repetition.
     same: bool,
 }
 
@@ -159,9 +161,9 @@ impl Scope {
         }
     }
 
-    /// The binding that was bound last is a literal.
-    pub(crate) fn is_the_same(&mut self) {
-        if let Some(binding) = self.bindings.last_mut() {
+    /// What was bound since is bound to something that is the same in every repetition.
+    pub(crate) fn same_since(&mut self, mark: &Mark) {
+        for binding in &mut self.bindings[mark.0..] {
             binding.same = !binding.mutable;
         }
     }
@@ -194,20 +196,17 @@ impl Scope {
         self.bindings.iter().any(|binding| binding.name == *name)
     }
 
-    /// Whether an expression at this place mentions something that differs from one repetition to
-    /// the next: a name bound within the innermost loop or closure, to more than a literal, or one that can be assigned.
-    /// Outside of all repetition there is nothing to differ from.
-    pub(crate) fn varies(&self, expr: &TokenStream, ctx: &Ident) -> bool {
+    /// Whether an expression at this place may differ from one repetition to the next: it mentions a name bound within the
+    /// innermost loop or closure to something that may, or one that can be assigned. Outside of all repetition there is
+    /// nothing to differ from.
+    pub(crate) fn varies(&self, expr: &Expr, ctx: &Ident) -> bool {
         let level = self.level();
-        level == 0
-            || names_in(expr).iter().any(|name| {
-                name == ctx
-                    || self
-                        .bindings
-                        .iter()
-                        .rfind(|binding| binding.name == *name)
-                        .is_some_and(|binding| binding.level >= level && !binding.same || binding.mutable)
-            })
+        let differs = |name: &Ident| {
+            let binding = self.bindings.iter().rfind(|binding| binding.name == *name);
+            name == ctx
+                || binding.is_some_and(|binding| binding.level >= level && !binding.same || binding.mutable)
+        };
+        level == 0 || variation::may_differ(expr, &differs)
     }
 }
 
@@ -219,35 +218,4 @@ pub(crate) fn index(depth: usize) -> Ident {
 /// The local that counts a loop's iterations.
 pub(crate) fn count(depth: usize) -> Ident {
     format_ident!("__loom_n{}", depth, span = Span::mixed_site())
-}
-
-/// Every identifier in a stream, those that format strings capture included. Field and method
-/// names are among them; taking one for a variable only makes a rule more lenient.
-fn names_in(tokens: &TokenStream) -> Vec<Ident> {
-    let mut names = Vec::new();
-    for tree in tokens.clone() {
-        match tree {
-            TokenTree::Ident(ident) => names.push(ident),
-            TokenTree::Group(group) => names.extend(names_in(&group.stream())),
-            TokenTree::Literal(literal) => {
-                if let syn::Lit::Str(text) = syn::Lit::new(literal) {
-                    names.extend(captured_in(&text.value(), text.span()));
-                }
-            }
-            TokenTree::Punct(_) => {}
-        }
-    }
-    names
-}
-
-/// The names that `"{line} of {order:?}"` captures.
-fn captured_in(format: &str, span: Span) -> Vec<Ident> {
-    format
-        .split('{')
-        .skip(1)
-        .filter_map(|rest| {
-            let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
-            syn::parse_str::<Ident>(name).ok().map(|ident| Ident::new(&ident.to_string(), span))
-        })
-        .collect()
 }

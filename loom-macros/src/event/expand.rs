@@ -17,11 +17,12 @@ pub(crate) fn expand(event: Checked<Event>) -> TokenStream {
     let (runtime, ident) = (&event.runtime, &event.ident);
     let (descriptor, upcast) = (descriptor(&event), event.upcasts.method("upcast", ident, runtime));
     let element = registration::element("EVENTS_V1", "EventDescriptor", runtime);
-    let (item, cfgs) = (&event.item, event.cfgs());
+    let (item, cfgs, others) = (&event.item, event.cfgs(), runtime.others());
     quote_spanned! {Span::mixed_site()=>
         #item
         #(#cfgs)*
         const _: () = {
+            #others
             const __LOOM_DESCRIPTOR: &#runtime::EventDescriptor = &#descriptor;
             #[automatically_derived]
             impl #runtime::DomainEvent for #ident {
@@ -54,7 +55,7 @@ fn descriptor(event: &Event) -> TokenStream {
     let ty = names::of(ident);
     let (version, oldest) = (event.version, event.upcasts.oldest(event.version.unwrap_or(1)));
     let upcasters = event.upcasts.written();
-    let location = location::location(ident.span(), runtime);
+    let (location, schema) = (location::location(ident.span(), runtime), runtime.schema_of(ident));
     quote_spanned! {Span::mixed_site()=>
         #runtime::EventDescriptor {
             name: #name,
@@ -64,7 +65,7 @@ fn descriptor(event: &Event) -> TokenStream {
             upcasters: &[#(#upcasters),*],
             doc: #doc,
             location: #location,
-            schema: #runtime::schema_of::<#ident>,
+            schema: #schema,
         }
     }
 }

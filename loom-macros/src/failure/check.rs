@@ -31,6 +31,9 @@ pub(crate) fn check(
 fn engines(failure: &Failure, diagnostics: &mut Diagnostics) {
     let mut engines = failure.engines();
     let Some(first) = engines.next() else {
+        if !failure.understood {
+            return; // it may be meant by what could not be read
+        }
         diagnostics.report(
             codes::ENGINE_MISSING,
             &failure.ident,

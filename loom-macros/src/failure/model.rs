@@ -18,6 +18,8 @@ pub(crate) struct Failure {
     pub(crate) variants: Vec<Variant>,
     /// The keyword of an item that is no enum.
     pub(crate) not_an_enum: Option<Span>,
+    /// Whether all attributes of its variants could be read.
+    pub(crate) understood: bool,
 }
 
 /// A variant of a failure.
@@ -33,12 +35,12 @@ pub(crate) struct Variant {
 
 impl Failure {
     pub(crate) fn new(parsed: Parsed) -> Self {
-        let Parsed { ident, generics, root, variants } = parsed;
+        let Parsed { ident, generics, root, variants, understood } = parsed;
         let (variants, not_an_enum) = match variants {
             Ok(variants) => (variants.into_iter().map(Variant::new).collect(), None),
             Err(keyword) => (Vec::new(), Some(keyword)),
         };
-        Self { ident, generics, runtime: RuntimePath::new(root.as_ref()), variants, not_an_enum }
+        Self { ident, generics, runtime: RuntimePath::new(root.as_ref()), variants, not_an_enum, understood }
     }
 
     /// The variants that are marked for the engine: one, if all is well.

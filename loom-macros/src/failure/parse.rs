@@ -42,6 +42,8 @@ pub(crate) struct Parsed {
     pub(crate) root: Option<Path>,
     /// The variants, or the keyword of an item that is no enum.
     pub(crate) variants: Result<Vec<ParsedVariant>, Span>,
+    /// Whether all attributes of variants could be read. If not, one of them may be the engine's.
+    pub(crate) understood: bool,
 }
 
 /// A variant as written.
@@ -58,6 +60,7 @@ pub(crate) fn parse(input: DeriveInput, diagnostics: &mut Diagnostics) -> Parsed
         diagnostics.arguments(codes::FAILURE_ARGUMENT, error, CONTAINER_KEYS);
         ContainerArgs::default()
     });
+    let mut understood = true;
     let variants = match input.data {
         Data::Enum(data) => Ok(data
             .variants
@@ -65,6 +68,7 @@ pub(crate) fn parse(input: DeriveInput, diagnostics: &mut Diagnostics) -> Parsed
             .map(|variant| {
                 let args = VariantArgs::from_attributes(&variant.attrs).unwrap_or_else(|error| {
                     diagnostics.arguments(codes::FAILURE_ARGUMENT, error, VARIANT_KEYS);
+                    understood = false;
                     VariantArgs::default()
                 });
                 let doc = Doc::of(&variant.attrs).text();
@@ -74,5 +78,5 @@ pub(crate) fn parse(input: DeriveInput, diagnostics: &mut Diagnostics) -> Parsed
         Data::Struct(data) => Err(data.struct_token.span),
         Data::Union(data) => Err(data.union_token.span),
     };
-    Parsed { ident: input.ident, generics: input.generics, root: container.root, variants }
+    Parsed { ident: input.ident, generics: input.generics, root: container.root, variants, understood }
 }

@@ -76,7 +76,7 @@ pub(crate) fn check(flow: &Flow, diagnostics: &mut Diagnostics) {
 /// The constant of one call, whose evaluation holds the callee's classes against the ceiling. The classes are those of
 /// the step or part that the called function gives, whatever else goes by its name.
 pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
-    if call.calls_variable || call.arguments.len() > MOST_ARGUMENTS {
+    if !is_readable(call) {
         return None;
     }
     let (method, path, classes) = match &call.target {
@@ -96,12 +96,17 @@ pub(crate) fn part(path: &Path, call: &Call, runtime: &RuntimePath) -> TokenStre
     if call.arguments.len() > MOST_ARGUMENTS {
         return quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor);
     }
-    let part = asked(path, "part_of", runtime);
-    quote_spanned!(Span::mixed_site()=> #part.descriptor())
+    let given = asked(path, "given", runtime);
+    quote_spanned!(Span::mixed_site()=> || #given.part())
+}
+
+/// Whether the function that is called can be asked what it gives.
+pub(crate) fn is_readable(call: &Call) -> bool {
+    !call.calls_variable && call.arguments.len() <= MOST_ARGUMENTS
 }
 
 /// `asks(path)`, on the user's path, where a function that gives no such call is reported.
-fn asked(path: &Path, asks: &str, runtime: &RuntimePath) -> TokenStream {
+pub(crate) fn asked(path: &Path, asks: &str, runtime: &RuntimePath) -> TokenStream {
     let at = path
         .segments
         .last()

@@ -67,7 +67,14 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
             "write the types; share code in plain generic functions, or in steps",
         );
     }
-    if flow.ctx.is_none() {
+    if let Some(method) = flow.item.of_a_type() {
+        diagnostics.report(
+            codes::FLOW_CTX,
+            method,
+            format_args!("{a_flow} is a free function: it has no `self`, and stands in no `impl`"),
+            format_args!("move it out of the `impl`: `async fn {}(ctx: Ctx, ..)`", sig.ident),
+        );
+    } else if flow.ctx.is_none() {
         let help = format!("write `async fn {}(ctx: Ctx, ..)`", sig.ident);
         let message = format!("the first parameter of {a_flow} is its context, by a plain name");
         match sig.inputs.first() {
@@ -81,7 +88,7 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
     let a_flow = flow.kind.indefinite();
     for arg in &flow.unusable {
         match arg {
-            // As a first parameter it has been reported as not being the context.
+            // It has been reported as what a method has.
             FnArg::Receiver(_) => {}
             FnArg::Typed(typed) => diagnostics.report(
                 codes::FLOW_INPUT,
@@ -90,6 +97,14 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
                 "take the value by a name and destructure it in the body",
             ),
         }
+    }
+    for again in item::named_again(flow.ctx.iter().chain(&flow.inputs)) {
+        diagnostics.report(
+            codes::FLOW_INPUT,
+            &again.ident,
+            format_args!("two parameters of `{}` are called `{}`", flow.item.sig.ident, again.ident),
+            "give one of them another name",
+        );
     }
     for param in &flow.inputs {
         if let Some(borrowed) = item::borrows(&param.ty) {

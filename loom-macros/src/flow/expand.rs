@@ -8,6 +8,7 @@ use crate::arguments::{duration, optional};
 use crate::body::{self, SITES, Survey};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
+use crate::item;
 use crate::location;
 use crate::registration;
 use crate::schedule::{self, CatchUp};
@@ -28,12 +29,13 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
     let (sites, named) = (sites(&flow), named::body(&flow));
     let (body, ceiling) = (body(&flow), ceiling::constant(&flow));
     let element = (flow.kind != Kind::Part).then(|| element(&flow));
-    let cfgs = flow.item.cfgs();
+    let (cfgs, others) = (flow.item.cfgs(), flow.runtime.others());
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
         #[allow(missing_docs, unreachable_pub)]
         const _: () = {
+            #others
             #sites
             #named
             #constructor
@@ -48,7 +50,7 @@ pub(crate) fn expand(flow: Checked<Flow>) -> TokenStream {
 /// The expansion of a flow that broke a rule: the same names, the same body to look at in an
 /// editor, and nothing that could run.
 pub(crate) fn stub(flow: &Flow) -> TokenStream {
-    if flow.item.sig.receiver().is_some() {
+    if flow.item.of_a_type().is_some() {
         // In an `impl` nothing but the method may stand.
         return flow.item.raw();
     }
@@ -85,8 +87,19 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
             }
         },
     };
-    let body =
-        (flow.ctx.is_some() && flow.unusable.is_empty()).then(|| body_function(flow, &flow.raw_body()));
+    let asked = flow.survey.as_ref().map(|survey| &survey.asked).filter(|asked| !asked.is_empty());
+    let asked = asked.map(|asked| {
+        quote_spanned! {Span::mixed_site()=>
+            const _: fn() = || { use #runtime::AnyFunction as _; #(#asked;)* };
+        }
+    });
+    let twice = !item::named_again(flow.ctx.iter().chain(&flow.inputs)).is_empty();
+    let ctx = flow.ctx.as_ref().filter(|_| flow.unusable.is_empty() && !twice);
+    let body = ctx.map(|ctx| {
+        let mut body = Group::new(Delimiter::Brace, body::stubbed(&flow.item.body, &ctx.ident));
+        body.set_span(flow.item.body.span());
+        body_function(flow, &TokenTree::Group(body).into())
+    });
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
@@ -94,6 +107,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         const _: () = {
             #implementation
             #body
+            #asked
         };
     }
 }
@@ -151,7 +165,7 @@ fn pinned(flow: &Flow, future: &TokenStream) -> TokenStream {
 fn implement_flow(flow: &Flow) -> TokenStream {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let (input, _) = input(flow);
-    let output = flow.item.output();
+    let [ok, err] = flow.item.results(runtime);
     let argument = flow.inputs.first().map(|_| quote_spanned!(Span::mixed_site()=> __loom_input));
     let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
     let (descriptor, upcast) = (descriptor(flow), flow.upcasts.method("upcast_input", &input, runtime));
@@ -159,8 +173,8 @@ fn implement_flow(flow: &Flow) -> TokenStream {
         const __LOOM_DESCRIPTOR: &#runtime::FlowDescriptor = &#descriptor;
         impl #runtime::Flow for #name {
             type Input = #input;
-            type Output = <#output as #runtime::StepResult>::Ok;
-            type Error = <#output as #runtime::StepResult>::Err;
+            type Output = #ok;
+            type Error = #err;
             const DESCRIPTOR: &'static #runtime::FlowDescriptor = __LOOM_DESCRIPTOR;
             fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
                 -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
@@ -194,14 +208,18 @@ fn descriptor(flow: &Flow) -> TokenStream {
     let policies = flow.policies.descriptors(runtime, "NamedPolicy", "DESCRIPTOR");
     let schedule = optional(scheduled(flow));
     let (shape, versions) = (shape(flow), versions(flow));
+    let [input, output, error] = ["Input", "Output", "Error"].map(|of| {
+        let of = Ident::new(of, Span::mixed_site());
+        runtime.schema_of(quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Flow>::#of))
+    });
     quote_spanned! {Span::mixed_site()=>
         #runtime::FlowDescriptor {
             name: #name,
             doc: #doc,
             location: #location,
-            input: #runtime::schema_of::<<#ident as #runtime::Flow>::Input>,
-            output: #runtime::schema_of::<<#ident as #runtime::Flow>::Output>,
-            error: #runtime::schema_of::<<#ident as #runtime::Flow>::Error>,
+            input: #input,
+            output: #output,
+            error: #error,
             versions: #versions,
             effects: #effects,
             policies: #policies,
@@ -251,10 +269,11 @@ fn scheduled(flow: &Flow) -> Option<TokenStream> {
     })
 }
 
-/// The fields that flows and parts share: gates, messages, graph, parts and fingerprint.
+/// The fields that flows and parts share: gates, messages, graph, steps, parts and fingerprint.
 fn shape(flow: &Flow) -> TokenStream {
     let runtime = &flow.runtime;
-    let (gates, messages, parts) = (named::gates(flow), named::messages(flow), named::parts(flow));
+    let (gates, messages) = (named::gates(flow), named::messages(flow));
+    let (steps, parts) = (named::steps(flow), named::parts(flow));
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
     let fingerprint = fingerprint::with(fingerprint, &flow.settings);
@@ -262,6 +281,7 @@ fn shape(flow: &Flow) -> TokenStream {
         gates: &[#(#gates),*],
         messages: &[#(#messages),*],
         graph: #graph,
+        steps: &[#(#steps),*],
         parts: &[#(#parts),*],
         fingerprint: #fingerprint,
     }
@@ -303,9 +323,12 @@ fn with_handle(survey: &Survey, flow: &Flow) -> TokenStream {
         quote_spanned!(Span::mixed_site()=> let #handle = ::core::clone::Clone::clone(&#ctx);)
     });
     let runtime = &flow.runtime;
+    let any_function =
+        survey.asks.then(|| quote_spanned!(Span::mixed_site()=> use #runtime::AnyFunction as _;));
     let opening = quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]
         use #runtime::Seen as _;
+        #any_function
         #handle
     };
     // Between the user's braces, where the compiler looks for a value.

@@ -1,9 +1,11 @@
-//! What the calls of a body name for the descriptor: the types of gates and messages, and the parts. Said in the body, beside
+//! What the calls of a body name for the descriptor: the types of gates and messages, the steps
+//! and the parts. Said in the body, beside
 //! the call, since only there do names mean what they mean in it: below a `use`, or beside a type of the body's own. Not what
 //! the calls do.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Path;
 
 use crate::arguments::optional;
 use crate::body::{Call, Target};
@@ -27,17 +29,19 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
     };
     let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
     match &call.target {
-        Target::Gate { name: Some(_), ty: Some(ty) } => {
-            Some(said(schema, quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>)))
-        }
+        Target::Gate { name: Some(_), ty: Some(ty) } => Some(said(schema, runtime.schema_of(ty))),
         Target::Message { name: Some(_), ty: Some(ty), reply } => {
-            let message =
-                said(schema.clone(), quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>));
+            let message = said(schema.clone(), runtime.schema_of(ty));
             let reply = reply.as_ref().and_then(|reply| reply.ty.as_ref()).map(|ty| {
-                let reply = quote_spanned!(Span::mixed_site()=> #runtime::schema_of::<#ty>);
+                let reply = runtime.schema_of(ty);
                 said(quote!((#schema,)), quote!((#reply,)))
             });
             Some(quote!(#message #reply))
+        }
+        Target::Step(path) if ceiling::is_readable(call) => {
+            let step = quote_spanned!(Span::mixed_site()=> #runtime::StepFn);
+            let given = ceiling::asked(path, "given", runtime);
+            Some(said(step, quote_spanned!(Span::mixed_site()=> || #given.step())))
         }
         Target::Part { path: Some(path), .. } if !call.calls_variable => {
             let part = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
@@ -60,11 +64,11 @@ pub(crate) fn gates(flow: &Flow) -> Vec<TokenStream> {
     let runtime = &flow.runtime;
     let gate = |(site, call): (usize, &Call)| {
         let Target::Gate { name: Some(name), ty: Some(_) } = &call.target else { return None };
-        let line = location::line(call.method.span());
+        let (id, line) = (&call.id, location::line(call.method.span()));
         let schema = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn), runtime);
         let cfgs = &call.cfgs;
         Some(quote_spanned! {Span::mixed_site()=>
-            #(#cfgs)* #runtime::GateDescriptor { name: #name, schema: #schema, line: #line }
+            #(#cfgs)* #runtime::GateDescriptor { name: #name, id: #id, schema: #schema, line: #line }
         })
     };
     flow.calls().iter().enumerate().filter_map(gate).collect()
@@ -90,27 +94,40 @@ pub(crate) fn messages(flow: &Flow) -> Vec<TokenStream> {
     flow.calls().iter().enumerate().filter_map(message).collect()
 }
 
+/// The steps, each once, as far as its name tells.
+pub(crate) fn steps(flow: &Flow) -> Vec<TokenStream> {
+    callees(flow, "StepFn", &|call| match &call.target {
+        Target::Step(path) if ceiling::is_readable(call) => Some(path),
+        _ => None,
+    })
+}
+
 /// The descriptors of the parts, each once, as far as its name tells.
 pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
-    let runtime = &flow.runtime;
+    callees(flow, "PartFn", &|call| match &call.target {
+        Target::Part { path: Some(path), .. } if !call.calls_variable => Some(path),
+        _ => None,
+    })
+}
+
+fn callees(flow: &Flow, kind: &str, callee: &dyn Fn(&Call) -> Option<&Path>) -> Vec<TokenStream> {
+    let (runtime, kind) = (&flow.runtime, Ident::new(kind, Span::mixed_site()));
+    let kind = quote_spanned!(Span::mixed_site()=> #runtime::#kind);
     let mut seen = Vec::new();
-    let mut parts = Vec::new();
+    let mut callees = Vec::new();
     for (site, call) in flow.calls().iter().enumerate() {
-        let Target::Part { path: Some(path), .. } = &call.target else { continue };
-        if call.calls_variable {
-            continue; // what it is cannot be known here
-        }
+        let Some(path) = callee(call) else { continue };
         let written = path.to_token_stream().to_string();
         if call.among_items || !seen.contains(&written) {
-            let (cfgs, kind) = (&call.cfgs, quote_spanned!(Span::mixed_site()=> #runtime::PartFn));
+            let cfgs = &call.cfgs;
             if cfgs.is_empty() {
                 seen.push(written);
             }
-            let part = said(site, &kind, runtime);
-            parts.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #part));
+            let said = said(site, &kind, runtime);
+            callees.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #said));
         }
     }
-    parts
+    callees
 }
 
 /// What was said beside a call.

@@ -5,6 +5,7 @@ use quote::ToTokens as _;
 use syn::{ImplItem, ReturnType, Type};
 
 use crate::arguments;
+use crate::body::way_out;
 use crate::codes;
 use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item::line_of;
@@ -163,11 +164,12 @@ fn signature(fold: &Fold, diagnostics: &mut Diagnostics) {
 fn purity(fold: &Fold, diagnostics: &mut Diagnostics) {
     for banned in &fold.banned {
         let path = text(&banned.path);
+        let way_out = way_out(&banned.path, banned.may_be_own);
         diagnostics.report(
             codes::FOLD_IMPURE,
             &banned.path,
             format_args!("`{path}` {}: a fold sees its state and the fact alone", banned.why()),
-            "let the flow or a step find it out, and put it into the event",
+            format_args!("let the flow or a step find it out, and put it into the event{way_out}"),
         );
     }
 }

@@ -19,11 +19,12 @@ pub(crate) fn expand(projection: Checked<Projection>) -> TokenStream {
     let element = registration::element("PROJECTIONS_V1", "ProjectionDescriptor", runtime);
     let (block, descriptor) = (block(&projection.block), descriptor(&projection));
     let folds = projection.folds.iter().map(|fold| apply(fold, &projection));
-    let cfgs = projection.cfgs();
+    let (cfgs, others) = (projection.cfgs(), runtime.others());
     quote_spanned! {Span::mixed_site()=>
         #block
         #(#cfgs)*
         const _: () = {
+            #others
             const __LOOM_DESCRIPTOR: &#runtime::ProjectionDescriptor = #descriptor;
             #[automatically_derived]
             impl #runtime::Projection for #ty {
@@ -93,7 +94,8 @@ fn without_trait(projection: &Projection) -> TokenStream {
 fn descriptor(projection: &Projection) -> TokenStream {
     let (runtime, ty, name) = (&projection.runtime, &projection.block.ty, &projection.name);
     let (doc, version) = (projection.doc(), projection.version);
-    let location = location::location(projection.block.impl_token.span, runtime);
+    let (location, state) =
+        (location::location(projection.block.impl_token.span, runtime), runtime.schema_of(ty));
     let facts = || projection.folds.iter().filter_map(|fold| Some((fold, fold.fact()?)));
     let events = facts().filter_map(|(fold, on)| match on {
         On::Event(path) => {
@@ -119,7 +121,7 @@ fn descriptor(projection: &Projection) -> TokenStream {
             doc: #doc,
             version: #version,
             location: #location,
-            state: #runtime::schema_of::<#ty>,
+            state: #state,
             events: &[#(#events),*],
             steps: &[#(#steps),*],
             lifecycle: #lifecycle,

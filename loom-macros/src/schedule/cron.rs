@@ -19,6 +19,7 @@ pub(super) struct Wrong {
 
 struct Field {
     name: &'static str,
+    place: &'static str,
     range: RangeInclusive<u8>,
     names: &'static [&'static str],
 }
@@ -27,11 +28,11 @@ const MONTHS: &[&str] = &["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG"
 const DAYS: &[&str] = &["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 const FIELDS: [Field; 5] = [
-    Field { name: "minute", range: 0..=59, names: &[] },
-    Field { name: "hour", range: 0..=23, names: &[] },
-    Field { name: "day of the month", range: 1..=31, names: &[] },
-    Field { name: "month", range: 1..=12, names: MONTHS },
-    Field { name: "day of the week", range: 0..=7, names: DAYS },
+    Field { name: "minute", place: "first", range: 0..=59, names: &[] },
+    Field { name: "hour", place: "second", range: 0..=23, names: &[] },
+    Field { name: "day of the month", place: "third", range: 1..=31, names: &[] },
+    Field { name: "month", place: "fourth", range: 1..=12, names: MONTHS },
+    Field { name: "day of the week", place: "last", range: 0..=7, names: DAYS },
 ];
 
 /// The longest that each month can be.
@@ -75,8 +76,8 @@ pub(super) fn check(text: &str) -> Result<(), Wrong> {
         });
     }
     let mut sets = [0_u64; 5];
-    for ((set, field), text) in sets.iter_mut().zip(&FIELDS).zip(&written) {
-        *set = field.read(text)?;
+    for ((set, field), written) in sets.iter_mut().zip(&FIELDS).zip(&written) {
+        *set = field.read(written, text)?;
     }
     let [_, _, days, months, _] = sets;
     // With both given, either day is enough; so only a day of the month alone can be one that never is.
@@ -96,56 +97,58 @@ pub(super) fn check(text: &str) -> Result<(), Wrong> {
 
 impl Field {
     /// The values that a field stands for, as bits.
-    fn read(&self, text: &str) -> Result<u64, Wrong> {
+    fn read(&self, written: &str, cron: &str) -> Result<u64, Wrong> {
         let mut set = 0;
-        for item in text.split(',') {
-            set |= self.item(item)?;
+        for item in written.split(',') {
+            set |= self.item(item).map_err(|why| self.wrong(item, &why, cron))?;
         }
         Ok(set)
     }
 
-    fn item(&self, item: &str) -> Result<u64, Wrong> {
+    /// The values of one of its items, or why it has none.
+    fn item(&self, item: &str) -> Result<u64, String> {
         let (values, step) = match item.split_once('/') {
             Some((values, step)) => (values, Some(step)),
             None => (item, None),
         };
         let (first, last) = match values.split_once('-') {
             _ if values == "*" => (*self.range.start(), *self.range.end()),
-            Some((first, last)) => (self.value(first, item)?, self.value(last, item)?),
-            None if step.is_some() => return Err(self.wrong(item, "a step needs `*` or a range before it")),
+            Some((first, last)) => (self.value(first)?, self.value(last)?),
+            None if step.is_some() => return Err("a step needs `*` or a range before it".into()),
             None => {
-                let value = self.value(values, item)?;
+                let value = self.value(values)?;
                 (value, value)
             }
         };
         if first > last {
-            return Err(self.wrong(item, "a range goes upwards"));
+            return Err("a range goes upwards".into());
         }
         let step = match step.map(str::parse) {
             None => 1,
             Some(Ok(step)) if step >= 1 && step <= usize::from(*self.range.end()) => step,
-            Some(_) => return Err(self.wrong(item, "a step is a whole number from 1, within the field")),
+            Some(_) => return Err("a step is a whole number from 1, within the field".into()),
         };
         Ok((first..=last).step_by(step).fold(0, |set, value| set | 1 << value))
     }
 
-    fn value(&self, text: &str, item: &str) -> Result<u8, Wrong> {
+    fn value(&self, text: &str) -> Result<u8, String> {
         let (from, to) = (*self.range.start(), *self.range.end());
         let named = self.names.iter().zip(from..).find(|(name, _)| name.eq_ignore_ascii_case(text));
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match named.map(|(_, value)| value).or_else(|| text.parse().ok().filter(|_| digits)) {
             Some(value) if self.range.contains(&value) => Ok(value),
-            _ => Err(self.wrong(item, &format!("it goes from {from} to {to}"))),
+            _ => Err(format!("it goes from {from} to {to}")),
         }
     }
 
-    fn wrong(&self, item: &str, why: &str) -> Wrong {
+    /// Names the field: no span is narrower than the literal.
+    fn wrong(&self, item: &str, why: &str, cron: &str) -> Wrong {
         let names = match self.names {
             [first, .., last] => format!(", or the names {first} to {last}"),
             _ => String::new(),
         };
         Wrong {
-            message: format!("`{item}` is no {} of a cron expression: {why}", self.name),
+            message: format!("`{item}` is no {}, the {} field of `{cron}`: {why}", self.name, self.place),
             help: format!(
                 "write `*`, a value from {} to {}{names}, a range `a-b`, a step `*/n`, or several with commas",
                 self.range.start(),

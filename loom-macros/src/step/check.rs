@@ -25,6 +25,14 @@ pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
     for param in &step.params {
         parameter(param, diagnostics);
     }
+    for again in item::named_again(step.named()) {
+        diagnostics.report(
+            codes::PARAMETER_PATTERN,
+            &again.ident,
+            format_args!("two parameters of the step `{}` are called `{}`", step.item.sig.ident, again.ident),
+            "give one of them another name: each names a field of the recorded input",
+        );
+    }
     delivery(step, diagnostics);
     name(step, diagnostics);
     step.effects.check(diagnostics);
@@ -49,7 +57,16 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
-    if let Some(semi) = step.item.bodyless.as_ref().filter(|_| sig.receiver().is_none()) {
+    let method = step.item.of_a_type();
+    if let Some(method) = &method {
+        diagnostics.report(
+            codes::STEP_BORROWS,
+            method,
+            "a step is a free function: it has no `self`, and stands in no `impl`",
+            "move it out of the `impl`; take what it needs as parameters, and shared things as `Res<T>`",
+        );
+    }
+    if let Some(semi) = step.item.bodyless.as_ref().filter(|_| method.is_none()) {
         diagnostics.report(
             codes::STEP_NOT_ASYNC,
             semi,
@@ -102,12 +119,8 @@ fn parameter(param: &StepParam, diagnostics: &mut Diagnostics) {
 
 fn unusable(arg: &FnArg, diagnostics: &mut Diagnostics) {
     match arg {
-        FnArg::Receiver(receiver) => diagnostics.report(
-            codes::STEP_BORROWS,
-            receiver,
-            "a step is a free function: it has no `self`",
-            "take what the step needs as parameters, and shared things as `Res<T>`",
-        ),
+        // It has been reported as what a method has.
+        FnArg::Receiver(_) => {}
         FnArg::Typed(typed) => {
             diagnostics.report(
                 codes::PARAMETER_PATTERN,

@@ -2,11 +2,12 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Attribute, LitInt};
+use syn::{Attribute, Ident, LitInt};
 
 use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
 use crate::fingerprint;
+use crate::item::{self, Param};
 use crate::location;
 use crate::registration;
 use crate::surface::Surface;
@@ -21,12 +22,13 @@ pub(crate) fn expand(step: Checked<Step>) -> TokenStream {
     let (items, constructor) = (surface.tokens(), surface.constructor(&construct(&step)));
     let (input, implementation, body, element) =
         (input(&step), implementation(&step), body(&step), element(&step));
-    let cfgs = step.item.cfgs();
+    let (cfgs, others) = (step.item.cfgs(), step.runtime.others());
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
         #[allow(missing_docs, unreachable_pub)]
         const _: () = {
+            #others
             #input
             #constructor
             #implementation
@@ -39,7 +41,7 @@ pub(crate) fn expand(step: Checked<Step>) -> TokenStream {
 /// The expansion of a step that broke a rule: the same names, the same body to look at in an
 /// editor, and nothing that could run.
 pub(crate) fn stub(step: &Step) -> TokenStream {
-    if step.item.sig.receiver().is_some() {
+    if step.item.of_a_type().is_some() {
         // In an `impl` nothing but the method may stand.
         return step.item.raw();
     }
@@ -50,7 +52,8 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
         Some(ty) => (quote!(<#ty as #runtime::StepResult>::Ok), quote!(<#ty as #runtime::StepResult>::Err)),
         None => (quote!(()), quote!(#runtime::Error)),
     };
-    let body = (step.params.iter().all(|param| !matches!(param, StepParam::Unusable(_)))).then(|| body(step));
+    let usable = step.params.iter().all(|param| !matches!(param, StepParam::Unusable(_)));
+    let body = (usable && item::named_again(step.named()).is_empty()).then(|| body(step));
     quote_spanned! {Span::mixed_site()=>
         #items
         #(#cfgs)*
@@ -114,7 +117,7 @@ fn input(step: &Step) -> TokenStream {
 
 fn implementation(step: &Step) -> TokenStream {
     let (runtime, name) = (&step.runtime, &step.item.sig.ident);
-    let result = step.item.output();
+    let [ok, err] = step.item.results(runtime);
     let descriptor = descriptor(step);
     let resources = step.params.iter().filter_map(|param| match param {
         StepParam::Resource(param, ty) => {
@@ -142,8 +145,8 @@ fn implementation(step: &Step) -> TokenStream {
         const __LOOM_DESCRIPTOR: &#runtime::StepDescriptor = &#descriptor;
         impl #runtime::Step for #name {
             type Input = __LoomInput;
-            type Output = <#result as #runtime::StepResult>::Ok;
-            type Error = <#result as #runtime::StepResult>::Err;
+            type Output = #ok;
+            type Error = #err;
             const DESCRIPTOR: &'static #runtime::StepDescriptor = __LOOM_DESCRIPTOR;
             fn body(
                 __loom_input: Self::Input,
@@ -186,6 +189,10 @@ fn descriptor(step: &Step) -> TokenStream {
         &step.item.sig,
         &proc_macro2::TokenTree::Group(step.item.body.clone()).into(),
     );
+    let [input, output, error] = ["Input", "Output", "Error"].map(|of| {
+        let of = Ident::new(of, Span::mixed_site());
+        runtime.schema_of(quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Step>::#of))
+    });
     quote_spanned! {Span::mixed_site()=>
         #runtime::StepDescriptor {
             name: #name,
@@ -198,9 +205,9 @@ fn descriptor(step: &Step) -> TokenStream {
             heartbeat: #heartbeat,
             effects: #effects,
             resources: &[#(#resources),*],
-            input: #runtime::schema_of::<<#ident as #runtime::Step>::Input>,
-            output: #runtime::schema_of::<<#ident as #runtime::Step>::Output>,
-            error: #runtime::schema_of::<<#ident as #runtime::Step>::Error>,
+            input: #input,
+            output: #output,
+            error: #error,
             fingerprint: #fingerprint,
             invoke: #runtime::invoke::<#ident>,
         }
@@ -236,12 +243,7 @@ fn optional_duration(text: Option<&DurationText>) -> TokenStream {
 /// The function that holds the user's body.
 fn body(step: &Step) -> TokenStream {
     let attrs = step.item.body_attrs();
-    let params = step.params.iter().filter_map(|param| match param {
-        StepParam::Resource(param, _) | StepParam::Context(param) | StepParam::Input(param) => {
-            Some(param.body_declaration())
-        }
-        StepParam::Unusable(_) => None,
-    });
+    let params = step.named().map(Param::body_declaration);
     let (generics, output, body) = (&step.item.sig.generics, &step.item.sig.output, &step.item.body);
     let where_clause = generics.where_clause.as_ref();
     quote_spanned! {Span::mixed_site()=>

@@ -91,6 +91,16 @@ impl Step {
         self.deliveries.first().map_or(Delivery::AtLeastOnce, |(delivery, _)| *delivery)
     }
 
+    /// Every parameter that has a name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().filter_map(|param| match param {
+            StepParam::Resource(param, _) | StepParam::Context(param) | StepParam::Input(param) => {
+                Some(param)
+            }
+            StepParam::Unusable(_) => None,
+        })
+    }
+
     /// The parameters that make up the input.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Param> {
         self.params.iter().filter_map(|param| match param {

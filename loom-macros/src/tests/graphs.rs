@@ -17,7 +17,17 @@ fn jump(word: &str, name: Option<&String>) -> String {
 
 fn render(nodes: &[Node]) -> String {
     let arms = |arms: &[crate::body::Arm]| {
-        let arms: Vec<_> = arms.iter().map(|arm| format!("{} => {}", arm.label, render(&arm.body))).collect();
+        let arms: Vec<_> = arms
+            .iter()
+            .map(|arm| {
+                format!(
+                    "{}{} => {}",
+                    if arm.cfgs.is_empty() { "" } else { "cfg " },
+                    arm.label,
+                    render(&arm.body)
+                )
+            })
+            .collect();
         arms.join("; ")
     };
     let nodes: Vec<_> = nodes
@@ -95,7 +105,30 @@ fn what_a_condition_may_leave_out_is_marked() {
         ("#[cfg(unix)] return ctx.run(a()).await; ctx.run(b()).await?;", "cfg { a, return }, b"),
         (
             "match way { #[cfg(unix)] 1 => ctx.run(a()).await, _ => ctx.run(b()).await }",
-            "branch [way] { 1 => cfg { a }; _ => b }",
+            "branch [way] { cfg 1 => a; _ => b }",
+        ),
+        (
+            "match way { #[cfg(unix)] 1 => {} #[cfg(unix)] 2 => return ctx.run(a()).await, _ => return ctx.run(b()).await } ctx.run(c()).await;",
+            "branch [way] { cfg 1 => ; cfg 2 => a, return; _ => b, return }, c",
+        ),
+        (
+            "join_all([#[cfg(unix)] ctx.run(a()), ctx.run(b())]).await;",
+            "parallel { cfg ctx.run(a()) => a; ctx.run(b()) => b }",
+        ),
+        ("helper(#[cfg(unix)] ctx.run(a()).await, ctx.run(b()).await);", "cfg { a }, b"),
+        ("let x = order.f(1, #[cfg(unix)] ctx.run(a()).await);", "cfg { a }"),
+        (
+            "let x = (1, #[cfg(unix)] ctx.run(a()).await, [#[cfg(unix)] ctx.run(b()).await]);",
+            "cfg { a }, cfg { b }",
+        ),
+        ("let x = S { #[cfg(unix)] a: ctx.run(a()).await, b: ctx.run(b()).await };", "cfg { a }, b"),
+        (
+            "let x = [#[cfg(unix)] ctx.run(a()), ctx.run(b())]; join_all(x).await;",
+            "parallel { cfg ctx.run(a()) => a; ctx.run(b()) => b }",
+        ),
+        (
+            "match way { n if ctx.run(a()).await => ctx.run(b()).await, _ => 1 }",
+            "branch [way] { n if ctx.run(a()).await => a, b; _ =>  }",
         ),
     ] {
         assert_eq!(graph(body), expected, "{body}");

@@ -45,6 +45,12 @@ fn of_steps() {
         ("#[step(retry(attempts = 0))] async fn f() -> R {}", &["L0110"]),
         ("#[step(name = \"A b\", effects(\"Http\"))] async fn F() -> R {}", &["L0111", "L0111"]),
         ("#[step] async fn Ship() -> R {}", &["L0111"]),
+        ("#[step] async fn f(a: A, a: B, a: Res<C>) -> R {}", &["L0109", "L0109"]),
+        ("#[step] async fn f(a: A) -> R { Self::g(a) }", &["L0104"]),
+        ("#[step] async fn f(a: Self) -> R {}", &["L0104"]),
+        ("#[step] async fn f(a: A) -> R { struct S; impl S { fn new() -> Self { S } } }", &[]),
+        ("#[step(\"x\")] async fn f() -> R {}", &["L0106"]),
+        ("#[step(\"x\", 3, timeout = \"1 week\")] async fn f() -> R {}", &["L0106", "L0106", "L0107"]),
     ];
     for (source, expected) in cases {
         assert_eq!(codes(source), *expected, "{source}");
@@ -76,6 +82,10 @@ fn of_flow_signatures() {
         ("#[flow] async fn f(ctx: Ctx) {}", &["L0204"]),
         ("#[flow] async fn f<T>(ctx: Ctx, a: T) -> R {}", &["L0205"]),
         ("#[flow(prat)] async fn f(ctx: Ctx) -> R {}", &["L0106"]),
+        ("#[flow(part)] async fn f(ctx: Ctx, a: A, a: B) {}", &["L0203"]),
+        ("#[flow] async fn f(ctx: Ctx, ctx: A) -> R { ctx.run(a()).await }", &["L0203"]),
+        ("#[flow] async fn f(&self, ctx: Ctx) -> R {}", &["L0202"]),
+        ("#[flow] async fn f(ctx: Ctx) -> R { Self::g() }", &["L0202"]),
     ];
     for (source, expected) in cases {
         assert_eq!(codes(source), *expected, "{source}");
@@ -100,6 +110,10 @@ fn of_identities() {
         ("ctx.run(a()).await?; ctx.run(m::a()).await?;", &["L0206"]),
         ("ctx.run(a()).await?; ctx.run(a()).id(\"second\").await?;", &[]),
         ("ctx.run(a()).await?; ctx.run(a()).memo().await?;", &[]),
+        (
+            "ctx.run(a()).await?; ((ctx).run(a())).id(\"b\").await?; (ctx.run(a())).id(\"b\").await?;",
+            &["L0219"],
+        ),
         ("ctx.run(a()).await?; ctx.run(b()).id(\"a\").await?;", &["L0219"]),
         ("ctx.sleep(d).await; ctx.sleep(d).await;", &["L0219"]),
         ("ctx.suspend::<A>(\"a\").await; ctx.decide(\"a\", || 1).await;", &["L0219"]),
@@ -125,7 +139,7 @@ fn of_identities() {
         ("ctx.changed(NAME); ctx.changed(\"New tax\");", &["L0221", "L0111"]),
         ("let call = a(); ctx.run(call).await;", &["L0217"]),
         ("let call = a(); ctx.run(call).id(\"a\").await;", &[]),
-        ("ctx.run(a(x).await).await;", &["L0218"]),
+        ("ctx.run(a(x).await).await; ctx.run((b(x)).await?).await;", &["L0218", "L0218"]),
         ("ctx.part(name, p()).await; ctx.decide(name, || 1).await;", &["L0221", "L0221"]),
         ("ctx.execute(name, \"effect\", json!({})).await;", &[]),
         ("ctx.execute(\"a\", s, 1).await; ctx.execute(\"a\", s, 2).await;", &["L0219"]),
@@ -172,6 +186,76 @@ fn of_repetition() {
 }
 
 #[test]
+fn of_keys_that_are_the_same() {
+    let in_loop = |body: &str| flow(&format!("let limit = 3; for line in order.lines {{ {body} }}"));
+    let of = |key: &str| in_loop(&format!("ctx.run(a()).key({key}).await;"));
+    for key in [
+        "\"x\"",
+        "7",
+        "KEY",
+        "shop::KEY",
+        "limit",
+        "&order.id",
+        "order.line.clone()",
+        "\"{line}\"",
+        "format!(\"x\")",
+        "format!(\"{limit}-{}\", order.id)",
+        "\"x\".to_string()",
+        "String::from(KEY)",
+        "(order.id, limit + 1)",
+        "OrderId(order.id)",
+        "&order.names[0]",
+        "if limit > 2 { 1 } else { 2 }",
+        "{ let id = order.id; id }",
+        "order.id.to_string().as_str()",
+    ] {
+        assert_eq!(codes(&of(key)), ["L0208"], "{key}");
+    }
+    for key in [
+        "line",
+        "&line.id",
+        "format!(\"{line}\")",
+        "format!(\"{}\", line.id)",
+        "ctx.uuid()",
+        "next_id()",
+        "order.next()",
+        "COUNTER.fetch_add(1)",
+        "custom!(order)",
+        "order.names[line]",
+        "(order.id, line.id)",
+        "later.await",
+        "match order.kind { _ => line.id }",
+        "{ let id = line.id; id }",
+        "Key::new(order.id)",
+    ] {
+        assert_eq!(codes(&of(key)), [""; 0], "{key}");
+    }
+    for body in [
+        "let k = order.id.clone(); ctx.run(a()).key(k).await;",
+        "let (k, _) = (order.id, 1); let l = format!(\"{k}\"); ctx.run(a()).key(l).await;",
+        "if let Some(k) = &order.id { ctx.run(a()).key(k).await; }",
+        "match order.kind { Kind::A(k) => ctx.run(a()).key(k).await, _ => {} }",
+        "for part in line.parts { let k = line.id; ctx.run(a()).key(k).await; }",
+        "join_all(line.parts.iter().map(|part| ctx.run(a()).key(line.id)));",
+    ] {
+        assert_eq!(codes(&in_loop(body)), ["L0208"], "{body}");
+    }
+    for body in [
+        "let k = line.id.clone(); ctx.run(a()).key(k).await;",
+        "let line = line.clone(); ctx.run(a()).key(line).await;",
+        "let k; if limit > 2 { k = line.id } else { k = 0 } ctx.run(a()).key(k).await;",
+        "let mut k = 0; k += line.id; ctx.run(a()).key(k).await;",
+        "let k = names.next(); ctx.run(a()).key(k).await;",
+        "while let Some(k) = queue.pop() { ctx.run(a()).key(k).await; }",
+        "let Some(k) = line.id else { continue }; ctx.run(a()).key(k).await;",
+        "let k = ctx.run(b()).await?; ctx.run(a()).key(k).await;",
+        "if let Some(k) = line.id && k > limit { ctx.run(a()).key(k).await; }",
+    ] {
+        assert_eq!(codes(&in_loop(body)), [""; 0], "{body}");
+    }
+}
+
+#[test]
 fn of_macros() {
     check(&[
         ("join!(ctx.run(a()), ctx.run(b()));", &[]),
@@ -187,6 +271,11 @@ fn of_macros() {
         ("tokio::select! { x = ctx.run(a()) => x }", &["L0210"]),
         ("tokio::select! { biased; x = ctx.run(a()) => x }", &[]),
         ("futures::select_biased! { x = f => x }", &["L0210"]),
+        ("futures::select! { x = ctx.run(a()) => x, complete => 1, default => 2 }", &["L0210"]),
+        ("select! { x = ctx.run(a()) => x, complete => 1, default => { 2 } }", &["L0210", "L0210"]),
+        ("select! { ctx.run(a()) => 1, _ = f => 2 }", &["L0210"]),
+        ("select! { default = f => default, Some(x) | x = g => x, else => 2 }", &[]),
+        ("select! { recv(r) -> x => 1 } select!(a, b from c);", &[]),
         ("join!(ctx.run(a()), ctx.run(a()))", &["L0206"]),
     ]);
 }
@@ -194,7 +283,15 @@ fn of_macros() {
 #[test]
 fn of_the_outside_world() {
     check(&[
-        ("SystemTime::now();", &["L0211"]),
+        ("SystemTime::now();", &["clock?"]),
+        ("std::time::SystemTime::now();", &["L0211"]),
+        ("xs.map(thread::spawn); self::fs::read(p);", &["spawning?", "outside?"]),
+        ("fs::read(p).await?; File::open(p).map(f).await;", &["L0215", "L0215"]),
+        ("fs::read(q).await?.then(|| ctx.now()); self::fs::read(p).await;", &["L0215"]),
+        ("let spawn_blocking = |f| f; spawn_blocking(1); fn thread_rng() {} thread_rng(); now();", &[]),
+        ("mod rand {} mod fs {} rand::random(); use crate::Utc; Utc::now(); fs::nothing();", &[]),
+        ("self::rand::random(); crate::Utc::now(); shop::Ulid::new(); thread::count();", &[]),
+        ("Utc::now(); rand::random(); ulid::Ulid::new();", &["L0211", "L0212", "L0212"]),
         ("let f = rand::random::<u8>;", &["L0212"]),
         ("tokio::spawn(async {});", &["L0213"]),
         ("tokio::time::sleep(d).await;", &["L0214"]),
@@ -210,6 +307,10 @@ fn of_the_context() {
     check(&[
         ("helper(ctx).await;", &["L0222"]),
         ("helper(&ctx, 1).await; order.with(ctx.clone());", &["L0222", "L0222"]),
+        (
+            "ctx.part(\"h\", helper(ctx, 1)).await; ctx.run(a(&ctx)).await; ctx.call(b(ctx.clone())).await;",
+            &["L0222"; 3],
+        ),
         ("let c = ctx;", &["L0222"]),
         ("ctx.clone().run(a()).await;", &["L0222"]),
         ("let ctx = other();", &["L0222"]),
@@ -225,6 +326,7 @@ fn of_failures() {
     let cases: &[(&str, &[&str])] = &[
         ("enum E { #[failure(engine)] Engine(EffectError), A { n: u32 } }", &[]),
         ("enum E { A }", &["L0302"]),
+        ("enum E { #[failure(engin)] Engine(EffectError) }", &["L0305"]),
         ("enum E { #[failure(engine)] A(X), #[failure(engine)] B(X) }", &["L0303"]),
         ("enum E { #[failure(engine)] A { x: X } }", &["L0304"]),
         ("enum E { #[failure(engine)] A }", &["L0304"]),
@@ -414,7 +516,7 @@ fn several_mistakes_give_several_errors() {
     assert_eq!(codes(source), ["L0106", "L0201", "L0202", "L0204"]);
     let source = "#[flow] fn f(ctx: Ctx, a: A, b: B) -> R {
         SystemTime::now(); ctx.run(a()).await; ctx.run(a()).await; helper(&ctx) }";
-    assert_eq!(codes(source), ["L0201", "L0203", "L0206", "L0211", "L0222"]);
+    assert_eq!(codes(source), ["L0201", "L0203", "L0206", "L0222", "clock?"]);
 }
 
 #[test]
@@ -429,13 +531,15 @@ fn of_names_that_the_body_imports() {
         ("use tokio::time::sleep; let sleep = |d| d; sleep(d);", &[]),
         ("use tokio::time::sleep; { fn sleep() {} sleep(); }", &[]),
         ("use crate::time::sleep; sleep(d);", &[]),
+        ("use shop::{Utc, fs}; Utc::now(); fs::read(p);", &["outside?"]),
+        ("use time::OffsetDateTime; OffsetDateTime::now_utc();", &["L0211"]),
         ("use std::{fs::Metadata, time::Duration}; Duration::from_secs(1);", &[]),
         ("sleep(d).await; spawn(x);", &[]),
         (
             "ctx.run(sleep(d)).await?; ctx.run(time::timeout(d)).await?; ctx.part(\"a\", task::spawn(d)).await;",
             &[],
         ),
-        ("ctx.run(time::sleep(Instant::now())).await?;", &["L0211"]),
+        ("ctx.run(time::sleep(Instant::now())).await?;", &["clock?", "clock?"]),
         ("ctx.run(tokio::spawn(x)).await?;", &["L0213"]),
     ]);
 }

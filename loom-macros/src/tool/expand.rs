@@ -23,7 +23,7 @@ pub(super) fn expand(tool: Checked<Step>) -> TokenStream {
 /// The expansion of a tool that broke a rule: agents that list it still compile.
 pub(super) fn stub(tool: &Step) -> TokenStream {
     let step = step::expand::stub(tool);
-    if tool.item.sig.receiver().is_some() {
+    if tool.item.of_a_type().is_some() {
         return step;
     }
     let runtime = &tool.runtime;

@@ -36,6 +36,8 @@ fn find_order(number: String) -> ::loom::__v1::StepCall<find_order> {
 enum find_order {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     #[derive(
         ::loom::__v1::serde::Serialize,
         ::loom::__v1::serde::Deserialize,
@@ -68,9 +70,11 @@ const _: () = {
         heartbeat: ::core::option::Option::None,
         effects: &[],
         resources: &[],
-        input: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Input>,
-        output: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Output>,
-        error: ::loom::__v1::schema_of::<<find_order as ::loom::__v1::Step>::Error>,
+        input: <::loom::__v1::Given<<find_order as ::loom::__v1::Step>::Input>>::schema,
+        output: <::loom::__v1::Given<
+            <find_order as ::loom::__v1::Step>::Output,
+        >>::schema,
+        error: <::loom::__v1::Given<<find_order as ::loom::__v1::Step>::Error>>::schema,
         fingerprint: 10759801548512848619u64,
         invoke: ::loom::__v1::invoke::<find_order>,
     };
@@ -230,6 +234,8 @@ fn support(number: String) -> ::loom::__v1::FlowCall<support> {
 enum support {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 1] = [
         ::loom::__v1::Site {
             id: "find_order",
@@ -238,6 +244,8 @@ const _: () = {
             file: ::core::file!(),
         },
     ];
+    #[allow(dead_code)]
+    struct __LoomBody;
     impl support {
         fn __loom_call(number: String) -> ::loom::__v1::FlowCall<support> {
             ::loom::__v1::FlowCall::<support>::new(number)
@@ -252,9 +260,9 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Input>,
-        output: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Output>,
-        error: ::loom::__v1::schema_of::<<support as ::loom::__v1::Flow>::Error>,
+        input: <::loom::__v1::Given<<support as ::loom::__v1::Flow>::Input>>::schema,
+        output: <::loom::__v1::Given<<support as ::loom::__v1::Flow>::Output>>::schema,
+        error: <::loom::__v1::Given<<support as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[<NO_PAYMENTS as ::loom::__v1::NamedPolicy>::DESCRIPTOR],
@@ -270,6 +278,7 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
+        steps: &[<__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT],
         parts: &[],
         fingerprint: 13243207698059761694u64,
     };
@@ -297,7 +306,18 @@ const _: () = {
         #[allow(unused_imports)]
         use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
-        ctx.__at(&__LOOM_SITES[0], &[])
+        ctx.__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn> for __LoomBody {
+                        const IT: ::loom::__v1::StepFn = || {
+                            ::loom::__v1::given(find_order).step()
+                        };
+                    }
+                    &__LOOM_SITES[0]
+                },
+                &[],
+            )
             .run(find_order(number))
             .__seen(|__loom_f| {
                 {

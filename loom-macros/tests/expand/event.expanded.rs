@@ -23,6 +23,8 @@ pub struct OrderPlaced {
     pub qty: u32,
 }
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     const __LOOM_DESCRIPTOR: &::loom::__v1::EventDescriptor = &::loom::__v1::EventDescriptor {
         name: "order.placed",
         ty: "OrderPlaced",
@@ -36,7 +38,7 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        schema: ::loom::__v1::schema_of::<OrderPlaced>,
+        schema: <::loom::__v1::Given<OrderPlaced>>::schema,
     };
     #[automatically_derived]
     impl ::loom::__v1::DomainEvent for OrderPlaced {

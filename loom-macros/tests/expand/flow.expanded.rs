@@ -10,6 +10,8 @@ fn checkout(order: Order) -> ::loom::__v1::FlowCall<checkout> {
 enum checkout {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 6] = [
         ::loom::__v1::Site {
             id: "reserve",
@@ -64,9 +66,9 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Input>,
-        output: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Output>,
-        error: ::loom::__v1::schema_of::<<checkout as ::loom::__v1::Flow>::Error>,
+        input: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Input>>::schema,
+        output: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Output>>::schema,
+        error: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[],
@@ -75,6 +77,7 @@ const _: () = {
         gates: &[
             ::loom::__v1::GateDescriptor {
                 name: "manager",
+                id: "manager",
                 schema: <__LoomBody as ::loom::__v1::NamedAt<
                     1,
                     ::loom::__v1::SchemaFn,
@@ -185,6 +188,12 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
+        steps: &[
+            <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
+            <__LoomBody as ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>>::IT,
+            <__LoomBody as ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>>::IT,
+            <__LoomBody as ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>>::IT,
+        ],
         parts: &[<__LoomBody as ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn>>::IT],
         fingerprint: 18434179976036922087u64,
     };
@@ -213,7 +222,18 @@ const _: () = {
         use ::loom::__v1::Seen as _;
         let __loom_near = ::core::clone::Clone::clone(&ctx);
         let hold = ctx
-            .__at(&__LOOM_SITES[0], &[])
+            .__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn> for __LoomBody {
+                        const IT: ::loom::__v1::StepFn = || {
+                            ::loom::__v1::given(reserve).step()
+                        };
+                    }
+                    &__LOOM_SITES[0]
+                },
+                &[],
+            )
             .run(reserve(order.sku.clone(), order.qty))
             .__seen(|__loom_f| {
                 {
@@ -231,9 +251,9 @@ const _: () = {
                         #[allow(non_local_definitions)]
                         impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
                         for __LoomBody {
-                            const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                            const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
                                 Approval,
-                            >;
+                            >>::schema;
                         }
                         &__LOOM_SITES[1]
                     },
@@ -251,7 +271,19 @@ const _: () = {
                 })
                 .await?;
             if !answer.approved {
-                ctx.__at(&__LOOM_SITES[2], &[])
+                ctx.__at(
+                        {
+                            #[allow(non_local_definitions)]
+                            impl ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>
+                            for __LoomBody {
+                                const IT: ::loom::__v1::StepFn = || {
+                                    ::loom::__v1::given(release).step()
+                                };
+                            }
+                            &__LOOM_SITES[2]
+                        },
+                        &[],
+                    )
                     .run(release(hold))
                     .__seen(|__loom_f| {
                         {
@@ -270,7 +302,19 @@ const _: () = {
             for line in &order.lines {
                 let __loom_i0: ::core::primitive::u64 = __loom_n0;
                 __loom_n0 += 1;
-                ctx.__at(&__LOOM_SITES[3], &[__loom_i0])
+                ctx.__at(
+                        {
+                            #[allow(non_local_definitions)]
+                            impl ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>
+                            for __LoomBody {
+                                const IT: ::loom::__v1::StepFn = || {
+                                    ::loom::__v1::given(ship).step()
+                                };
+                            }
+                            &__LOOM_SITES[3]
+                        },
+                        &[__loom_i0],
+                    )
                     .run(ship(line.clone()))
                     .__seen(|__loom_f| {
                         {
@@ -287,7 +331,22 @@ const _: () = {
             .lines
             .iter()
             .map(|line| {
-                ctx.__at(&__LOOM_SITES[4], &[0]).run(notify(line.clone())).key(&line.id)
+                ctx
+                    .__at(
+                        {
+                            #[allow(non_local_definitions)]
+                            impl ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>
+                            for __LoomBody {
+                                const IT: ::loom::__v1::StepFn = || {
+                                    ::loom::__v1::given(notify).step()
+                                };
+                            }
+                            &__LOOM_SITES[4]
+                        },
+                        &[0],
+                    )
+                    .run(notify(line.clone()))
+                    .key(&line.id)
             });
         join_all(notices)
             .__seen(|__loom_f| {
@@ -303,8 +362,9 @@ const _: () = {
                 {
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn> for __LoomBody {
-                        const IT: ::loom::__v1::PartFn = ::loom::__v1::part_of(pay)
-                            .descriptor();
+                        const IT: ::loom::__v1::PartFn = || {
+                            ::loom::__v1::given(pay).part()
+                        };
                     }
                     &__LOOM_SITES[5]
                 },

@@ -10,6 +10,8 @@ fn account() -> ::loom::__v1::FlowCall<account> {
 enum account {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 2] = [
         ::loom::__v1::Site {
             id: "deposit",
@@ -40,9 +42,9 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: ::loom::__v1::schema_of::<<account as ::loom::__v1::Flow>::Input>,
-        output: ::loom::__v1::schema_of::<<account as ::loom::__v1::Flow>::Output>,
-        error: ::loom::__v1::schema_of::<<account as ::loom::__v1::Flow>::Error>,
+        input: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Input>>::schema,
+        output: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Output>>::schema,
+        error: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
         policies: &[],
@@ -87,6 +89,7 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
+        steps: &[],
         parts: &[],
         fingerprint: 17516250579245162552u64,
     };
@@ -120,15 +123,15 @@ const _: () = {
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<0, ::loom::__v1::SchemaFn>
                     for __LoomBody {
-                        const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                        const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
                             u32,
-                        >;
+                        >>::schema;
                     }
                     #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<0, (::loom::__v1::SchemaFn,)>
                     for __LoomBody {
                         const IT: (::loom::__v1::SchemaFn,) = (
-                            ::loom::__v1::schema_of::<Balance>,
+                            <::loom::__v1::Given<Balance>>::schema,
                         );
                     }
                     &__LOOM_SITES[0]
@@ -154,9 +157,9 @@ const _: () = {
                         #[allow(non_local_definitions)]
                         impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
                         for __LoomBody {
-                            const IT: ::loom::__v1::SchemaFn = ::loom::__v1::schema_of::<
+                            const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
                                 bank::Word,
-                            >;
+                            >>::schema;
                         }
                         &__LOOM_SITES[1]
                     },

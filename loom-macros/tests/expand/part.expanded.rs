@@ -40,6 +40,8 @@ fn pay(order: Order) -> ::loom::__v1::PartCall<Result<Receipt, ShopError>, pay> 
 enum pay {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     static __LOOM_SITES: [::loom::__v1::Site; 3] = [
         ::loom::__v1::Site {
             id: "is_unpaid",
@@ -60,6 +62,8 @@ const _: () = {
             file: ::core::file!(),
         },
     ];
+    #[allow(dead_code)]
+    struct __LoomBody;
     impl pay {
         fn __loom_call(
             order: Order,
@@ -114,6 +118,10 @@ const _: () = {
                     column: ::core::column!(),
                 },
             ],
+            steps: &[
+                <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
+                <__LoomBody as ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>>::IT,
+            ],
             parts: &[],
             fingerprint: 5042343265880850684u64,
         };
@@ -130,7 +138,19 @@ const _: () = {
         {
             let mut __loom_n0: ::core::primitive::u64 = 0;
             while ctx
-                .__at(&__LOOM_SITES[0], &[__loom_n0])
+                .__at(
+                    {
+                        #[allow(non_local_definitions)]
+                        impl ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>
+                        for __LoomBody {
+                            const IT: ::loom::__v1::StepFn = || {
+                                ::loom::__v1::given(is_unpaid).step()
+                            };
+                        }
+                        &__LOOM_SITES[0]
+                    },
+                    &[__loom_n0],
+                )
                 .run(is_unpaid(order.id))
                 .__seen(|__loom_f| {
                     {
@@ -157,7 +177,18 @@ const _: () = {
                     .await;
             }
         }
-        ctx.__at(&__LOOM_SITES[2], &[])
+        ctx.__at(
+                {
+                    #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn> for __LoomBody {
+                        const IT: ::loom::__v1::StepFn = || {
+                            ::loom::__v1::given(charge).step()
+                        };
+                    }
+                    &__LOOM_SITES[2]
+                },
+                &[],
+            )
             .run(charge(order))
             .__seen(|__loom_f| {
                 {

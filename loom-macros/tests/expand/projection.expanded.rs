@@ -27,6 +27,8 @@ impl Totals {
     }
 }
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     const __LOOM_DESCRIPTOR: &::loom::__v1::ProjectionDescriptor = &::loom::__v1::ProjectionDescriptor {
         name: "totals",
         doc: "What was sold.",
@@ -37,7 +39,7 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        state: ::loom::__v1::schema_of::<Totals>,
+        state: <::loom::__v1::Given<Totals>>::schema,
         events: &[<OrderPlaced as ::loom::__v1::DomainEvent>::DESCRIPTOR],
         steps: &[<charge as ::loom::__v1::Step>::DESCRIPTOR],
         lifecycle: true,

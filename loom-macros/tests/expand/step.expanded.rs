@@ -48,6 +48,8 @@ pub fn reserve(sku: String, qty: u32) -> ::loom::__v1::StepCall<reserve> {
 pub enum reserve {}
 #[allow(missing_docs, unreachable_pub)]
 const _: () = {
+    #[allow(unused_imports)]
+    use ::loom::__v1::GivesOther as _;
     #[derive(
         ::loom::__v1::serde::Serialize,
         ::loom::__v1::serde::Deserialize,
@@ -88,9 +90,9 @@ const _: () = {
         heartbeat: ::core::option::Option::None,
         effects: &["warehouse.write"],
         resources: &[::loom::__v1::ResourceDescriptor::of::<Warehouse>()],
-        input: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Input>,
-        output: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Output>,
-        error: ::loom::__v1::schema_of::<<reserve as ::loom::__v1::Step>::Error>,
+        input: <::loom::__v1::Given<<reserve as ::loom::__v1::Step>::Input>>::schema,
+        output: <::loom::__v1::Given<<reserve as ::loom::__v1::Step>::Output>>::schema,
+        error: <::loom::__v1::Given<<reserve as ::loom::__v1::Step>::Error>>::schema,
         fingerprint: 2940491937153169177u64,
         invoke: ::loom::__v1::invoke::<reserve>,
     };

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, ExecutionId, Failed,
-    Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Outcome, Parent,
-    ParkReport, Payload, Timestamp, UpdateAnswered,
+    ChangeMarked, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, Ending, ExecutionId,
+    Failed, Forked, FrameId, InvalidPayload, MessageAwaited, MessageReceived, MessageSent, NewRun, Outcome,
+    Parent, ParkReport, Payload, Timestamp, UpdateAnswered,
 };
 
 /// Version of the event schema that this build writes; it reads every version up to it.
@@ -93,6 +93,13 @@ pub enum UnreadableEvent {
         /// What serde says; names a field, never a value.
         reason: String,
     },
+}
+
+impl UnreadableEvent {
+    /// Whether a newer build can read it.
+    pub const fn is_newer(&self) -> bool {
+        matches!(self, Self::Kind { .. } | Self::Schema { .. })
+    }
 }
 
 macro_rules! events {
@@ -222,6 +229,8 @@ understood {
     WatchAdded(Parent) = "WATCH_ADDED",
     /// An effect was refused by a ceiling or policy: its body does not run, and its frame fails next.
     EffectDenied(EffectDenied) = "EFFECT_DENIED",
+    /// How it ends is decided, and is written once its children have ended.
+    ExecutionEnding(Ending) = "EXECUTION_ENDING",
 }
 reserved {
     /// The authorizer refused to start or resume it.

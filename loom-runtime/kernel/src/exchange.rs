@@ -20,10 +20,11 @@ pub struct Parent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnClose {
-    /// It is cancelled. If it was on record but not created by then, it is never created.
+    /// It is cancelled, and its parent does not end before it has. If it was on record and nobody can have created it by
+    /// then, it is never created.
     #[default]
     Cancel,
-    /// It goes on by itself.
+    /// It goes on by itself, and nobody waits for its end.
     Abandon,
 }
 
@@ -275,6 +276,8 @@ pub enum Told {
     },
     /// A message.
     Message(Message),
+    /// It is to be tried again although it is parked: said by its own owner, as it parks.
+    Again,
 }
 
 /// A child to start.

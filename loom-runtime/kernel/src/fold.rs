@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cancelled, Delivery, Digest, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint, Forked,
-    FrameId, OnClose, Parent, ParkReport, Payload, Timestamp,
+    Cancelled, Delivery, Digest, Ending, Envelope, Event, ExecutionId, Failed, Fingerprints, ForkPoint,
+    Forked, FrameId, OnClose, Parent, ParkReport, Payload, Timestamp,
 };
 
 /// Where an execution stands.
@@ -106,6 +106,9 @@ pub struct State {
     /// Set once it is to stop, while the flow tidies up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Cancelled>,
+    /// Set once it is decided how the run ends, until it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Box<Ending>>,
     /// Messages that nobody took, in this run.
     pub dead_letters: u64,
     /// When the run started.
@@ -272,6 +275,15 @@ impl State {
         Ok(state)
     }
 
+    /// The children that the end of the run waits for, by their frames.
+    pub fn awaited(&self) -> impl Iterator<Item = (&FrameId, &ExecutionId)> {
+        let waiting = self.ending.iter().flat_map(|ending| &ending.waiting);
+        waiting.filter_map(|id| match &self.frames.get(id)?.kind {
+            FrameKind::Child { child, .. } => Some((id, child)),
+            _ => None,
+        })
+    }
+
     /// Folds one more event in.
     ///
     /// # Errors
@@ -353,11 +365,23 @@ impl State {
                 // What others waited for is the origin's, not this branch's.
                 (self.parent, self.watchers) = (None, Vec::new());
                 (self.status, self.parked) = (Status::Running, None);
+                if let Some(ending) = &mut self.ending {
+                    ending.waiting.clear(); // the origin's children
+                }
                 // A cancel stays: the flow was told, here as there, and cannot be told otherwise.
                 self.seed = e.seed.unwrap_or(self.seed);
             }
             Event::WatchAdded(e) => self.watchers.push(e.clone()),
             Event::CancelRequested(e) => self.cancel = Some(e.clone()),
+            Event::ExecutionEnding(e) => {
+                let is_child = |id: &&FrameId| {
+                    self.frames.get(*id).is_some_and(|frame| matches!(frame.kind, FrameKind::Child { .. }))
+                };
+                if let Some(id) = e.waiting.iter().find(|id| !is_child(id)) {
+                    return Err(format!("frame `{id}` is not a child"));
+                }
+                self.ending = Some(Box::new(e.clone()));
+            }
             Event::ExecutionSuspended(_) => self.status = Status::Suspended,
             Event::ExecutionResumed(_) => {
                 self.status = Status::Running;
@@ -474,6 +498,9 @@ impl State {
                 if frame.outcome.is_none() {
                     frame.outcome.clone_from(&e.outcome);
                 }
+                if let Some(ending) = &mut self.ending {
+                    ending.waiting.remove(&e.frame);
+                }
             }
             // Its frame fails next; this says that it was a refusal.
             Event::EffectDenied(e) => drop(self.unsettled(&e.frame)?),
@@ -483,7 +510,7 @@ impl State {
     }
 
     fn end(&mut self, status: Status, outcome: Outcome) {
-        (self.status, self.outcome, self.parked) = (status, Some(outcome), None);
+        (self.status, self.outcome, self.parked, self.ending) = (status, Some(outcome), None, None);
     }
 
     fn open(&mut self, id: &FrameId, frame: Frame) -> Result<(), String> {

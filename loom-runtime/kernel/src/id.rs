@@ -25,9 +25,18 @@ pub struct ExecutionId(Arc<str>);
 /// A text that cannot name an execution.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} cannot name an execution: expected 1 to 200 printable ASCII characters without '/', '~', '\"' or spaces"
+    "{} cannot name an execution: expected 1 to 200 printable ASCII characters without '/', '~', '\"' or spaces",
+    quoted(.0)
 )]
 pub struct InvalidId(pub String);
+
+/// The text as a message shows it: escaped, and no longer than an id may be.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
 
 impl ExecutionId {
     /// The id of the child that a frame starts: `order-7:ship#3`, from the second run on `order-7@1:ship#3`. What an

@@ -153,6 +153,11 @@ impl Journal {
         self.in_flight.is_some()
     }
 
+    /// Whether the batch in flight closes: nothing more is committed then.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.in_flight.as_ref().is_some_and(|batch| batch.closes)
+    }
+
     /// Everything that is not on its way yet, as one batch. A closing event is sequenced, but folded only once
     /// it is written: until then it can be taken back, and `last_posts` with it.
     pub(crate) fn take_batch(

@@ -1,6 +1,7 @@
 //! The pure core of Loom.
 //! No clock, randomness, environment, file, network or async runtime: what the kernel needs of the world comes in as input.
 
+mod ending;
 mod event;
 mod exchange;
 mod failure;
@@ -14,6 +15,7 @@ mod retry;
 mod snapshot;
 mod time;
 
+pub use ending::{End, Ending};
 pub use event::*;
 pub use exchange::*;
 pub use failure::{EffectError, Failed, RetryClass};

@@ -49,6 +49,7 @@ pub const FLOW: &FlowDescriptor = &FlowDescriptor {
     policies: &[],
     schedule: None,
     graph: &[],
+    steps: &[],
     parts: &[],
     fingerprint: 0,
     run: |_, _| unreachable!("this flow did not compile"),
@@ -62,6 +63,7 @@ pub const PART: &PartDescriptor = &PartDescriptor {
     messages: &[],
     effects: Some(&[]),
     graph: &[],
+    steps: &[],
     parts: &[],
     fingerprint: 0,
 };

@@ -94,6 +94,18 @@ pub enum ControlError {
         /// The frames that are.
         in_doubt: String,
     },
+    /// The verdict is on another attempt than the one that is in doubt.
+    #[error("attempt {asked} of `{frame}` of `{execution}` is not in doubt: attempt {in_doubt} is")]
+    AnotherAttempt {
+        /// The execution.
+        execution: ExecutionId,
+        /// The frame.
+        frame: FrameId,
+        /// The attempt that was judged.
+        asked: u32,
+        /// The one that is in doubt.
+        in_doubt: u32,
+    },
     /// A verdict on this attempt was given before.
     #[error("a verdict on `{frame}` of `{execution}` was given before")]
     AlreadyJudged {
@@ -167,6 +179,12 @@ impl App {
     /// [`Ctx::cancelled`](crate::Ctx::cancelled) is told, and may tidy up; any other is dropped. A second cancel is no
     /// error, and changes nothing.
     ///
+    /// It ends once its children have, which may tidy up too; until then it is suspended, and holds nothing.
+    ///
+    /// A cancel that is accepted before the end is written wins over it, also over one that follows from an answer that
+    /// was accepted before: the execution ends as cancelled. What the flow had come to is in the log, as
+    /// `EXECUTION_ENDING`.
+    ///
     /// An execution that is parked since the code does not come to where its log ends (it does another thing now, or
     /// panics there) stays parked, and the cancel in its inbox, until code does: the flow may have something to tidy up.
     /// [`App::kill`] ends it at once.
@@ -178,7 +196,7 @@ impl App {
     }
 
     /// Cancels an execution and drops its flow, even if it would tidy up, or is about to, or is parked for want of code
-    /// that fits: nothing of it is run.
+    /// that fits: nothing of it is run. Its children are cancelled, and not waited for.
     ///
     /// # Errors
     /// As for [`App::cancel`].
@@ -201,7 +219,8 @@ impl App {
         }
     }
 
-    /// Says how an in-doubt step ended: done with this result, not done so run it again, or given up.
+    /// Says how an in-doubt step ended, whichever attempt of it is in doubt: done with this result, not done so run it
+    /// again, or given up. Who has looked at one attempt says so: see [`App::judge_attempt`].
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -209,6 +228,32 @@ impl App {
         &self,
         execution: &ExecutionId,
         frame: &FrameId,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<(), ControlError> {
+        self.judged(execution, (frame, None), verdict, by).await
+    }
+
+    /// Says how this attempt of a step ended. What is known of one attempt is not taken for another that somebody's
+    /// verdict has led to since.
+    ///
+    /// # Errors
+    /// See [`ControlError`]; [`ControlError::AnotherAttempt`] when it is another one that is in doubt.
+    pub async fn judge_attempt(
+        &self,
+        execution: &ExecutionId,
+        frame: &FrameId,
+        attempt: u32,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<(), ControlError> {
+        self.judged(execution, (frame, Some(attempt)), verdict, by).await
+    }
+
+    async fn judged(
+        &self,
+        execution: &ExecutionId,
+        (frame, asked): (&FrameId, Option<u32>),
         verdict: Verdict,
         by: &str,
     ) -> Result<(), ControlError> {
@@ -223,6 +268,11 @@ impl App {
                 in_doubt,
             });
         };
+        let (asked, in_doubt) = (asked.unwrap_or(known.attempt), known.attempt);
+        if asked != in_doubt {
+            let (execution, frame) = (execution.clone(), frame.clone());
+            return Err(ControlError::AnotherAttempt { execution, frame, asked, in_doubt });
+        }
         let (done, again) = match verdict {
             Verdict::Done(result) => (Some(result), false),
             Verdict::Again => (None, true),

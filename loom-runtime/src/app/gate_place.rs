@@ -3,7 +3,7 @@
 
 use kernel::FrameId;
 
-use crate::{FlowDescriptor, GateDescriptor, Node, PartFn};
+use crate::{FlowDescriptor, GateDescriptor, Node, PartDescriptor, PartFn};
 
 /// What a frame's id names.
 pub(super) enum Place {
@@ -19,6 +19,55 @@ pub(super) enum Place {
 pub(super) fn find(flow: &FlowDescriptor, frame: &FrameId) -> Place {
     let segments: Vec<_> = frame.as_str().split('/').collect();
     look(flow.graph, flow.gates, flow.parts, &segments, 0).unwrap_or(Place::Unknown)
+}
+
+/// The gates of the flow and its parts, by their frames, each once.
+pub(crate) fn all(flow: &FlowDescriptor) -> Vec<(String, &'static GateDescriptor)> {
+    let mut found = Vec::new();
+    list((flow.graph, flow.gates, flow.parts), None, &mut Vec::new(), &mut found);
+    found
+}
+
+/// The graph of a flow or part, and what it refers to.
+type Body = (&'static [Node], &'static [GateDescriptor], &'static [PartFn]);
+
+/// Adds those of one body below `scope`; `within` are the parts that lead there, which may call each other in a circle.
+fn list(
+    (nodes, gates, parts): Body,
+    scope: Option<&FrameId>,
+    within: &mut Vec<&'static PartDescriptor>,
+    found: &mut Vec<(String, &'static GateDescriptor)>,
+) {
+    let frame = |id: &str| FrameId::compose(scope, id, &[""; 0]);
+    for node in nodes {
+        match node {
+            Node::Gate { id, .. } => {
+                let frame = frame(id).to_string();
+                if let Some(gate) = gates.iter().find(|gate| gate.id == *id)
+                    && found.iter().all(|(known, _)| *known != frame)
+                {
+                    found.push((frame, gate));
+                }
+            }
+            Node::Part { id, part, .. } => {
+                let called = parts.iter().map(|known| known()).find(|known| known.name == *part);
+                if let Some(part) = called.filter(|part| !within.iter().any(|known| known.is(part))) {
+                    within.push(part);
+                    list((part.graph, part.gates, part.parts), Some(&frame(id)), within, found);
+                    within.pop();
+                }
+            }
+            Node::Loop { body, .. } | Node::Block { body, .. } | Node::Unreachable { body, .. } => {
+                list((body, gates, parts), scope, within, found);
+            }
+            Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
+                for arm in *arms {
+                    list((arm.body, gates, parts), scope, within, found);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 fn look(
@@ -39,8 +88,8 @@ fn look(
     let mut misfit = None;
     for node in nodes {
         let found = match node {
-            Node::Gate { id, line, .. } if rest.is_empty() && is(id) => {
-                let gate = gates.iter().find(|gate| gate.line == *line || gate.name == *id);
+            Node::Gate { id, .. } if rest.is_empty() && is(id) => {
+                let gate = gates.iter().find(|gate| gate.id == *id);
                 gate.map(|gate| if fits { Place::Gate(gate) } else { Place::Repeated(loops) })
             }
             Node::Part { id, part, .. } if !rest.is_empty() && is(id) && fits => {
@@ -48,6 +97,9 @@ fn look(
                 part.and_then(|part| look(part.graph, part.gates, part.parts, rest, 0))
             }
             Node::Loop { body, .. } => look(body, gates, parts, segments, loops + 1),
+            Node::Block { body, .. } | Node::Unreachable { body, .. } => {
+                look(body, gates, parts, segments, loops)
+            }
             Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
                 arms.iter().find_map(|arm| look(arm.body, gates, parts, segments, loops))
             }

@@ -51,7 +51,9 @@ pub enum SendError {
         reason: String,
     },
     /// Another message was sent under this key.
-    #[error("the key {key:?} was used before, for another message to `{execution}`: keys are used once")]
+    #[error(
+        "the key {key:?} was used before on `{execution}`, for another message or by another sender: a key names one message of one sender"
+    )]
     KeyReused {
         /// To whom.
         execution: ExecutionId,

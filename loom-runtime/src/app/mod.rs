@@ -6,7 +6,7 @@ mod branches;
 mod builder;
 mod folded;
 mod fork;
-mod gate_place;
+pub(crate) mod gate_place;
 mod handle;
 mod messages;
 mod pending;
@@ -68,6 +68,11 @@ impl App {
     /// A handle to an execution of `F`, whether it exists or not.
     pub fn handle<F: Flow>(&self, id: &ExecutionId) -> Handle<F> {
         Handle::new(self.clone(), id.clone())
+    }
+
+    /// What payloads and logs may be at most in this program.
+    pub fn limits(&self) -> crate::Limits {
+        self.engine.limits
     }
 
     /// The flows, steps and other items of this program.

@@ -80,7 +80,8 @@ impl<F: Flow> ChildCall<F> {
         self
     }
 
-    /// What becomes of the child when this execution ends, or drops the call: cancelled unless set.
+    /// What becomes of the child when this execution ends, or drops the call: unless set, it is cancelled, and this
+    /// execution does not end before it has.
     pub fn on_close(mut self, policy: OnClose) -> Self {
         self.options.on_close = policy;
         self
@@ -172,8 +173,8 @@ impl<F: Flow> Spawn<F> {
     }
 
     /// This execution does not end, nor continue as new, before the child has, although nobody may hold its handle any more.
-    /// A cancel that drops the flow waits for nobody: the child is cancelled too, as its [`OnClose`] says, and one that tidies
-    /// up may end after this execution.
+    /// After a cancel that drops the flow, the child's [`OnClose`] alone says what becomes of it: it is cancelled, and its end
+    /// is still waited for; or it goes on by itself.
     pub fn wait(self) -> Self {
         self.map(|mut call| {
             call.options.waits = true;

@@ -7,7 +7,6 @@ use kernel::{
     ExecutionId, Fault, FrameId, ParkReport, Payload, SourceLine, Timestamp,
     machine::{Cx, Due, FlowReturn},
 };
-use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
     Scope, Sleep, Spawn, Suspend, Timeout, background::Background, decide::Choices, execute::Inputs,
     floor::Floor, place::Place,
 };
+use crate::Received;
 use crate::{
     Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, Registry, Site, Step,
     handed::{HandedToCall, HandedToPart, HandedToRun},
@@ -84,7 +84,7 @@ impl Ctx {
 
     /// Asks somebody outside, and waits for the answer: days, if need be, and through deploys. The gate's address is
     /// `execution/name` (`execution/name#3` in a loop).
-    pub fn suspend<T: DeserializeOwned + JsonSchema>(&self, gate: &'static str) -> Suspend<T> {
+    pub fn suspend<T: Received>(&self, gate: &'static str) -> Suspend<T> {
         let mut place = self.place();
         if self.site.is_none() {
             place.set_id(gate);
@@ -93,7 +93,7 @@ impl Ctx {
     }
 
     /// Waits for the next message on a topic: `ctx.receive::<Job>("jobs")`. See [`Receive`].
-    pub fn receive<T: DeserializeOwned + JsonSchema>(&self, topic: &'static str) -> Receive<T> {
+    pub fn receive<T: Received>(&self, topic: &'static str) -> Receive<T> {
         let mut place = self.place();
         if self.site.is_none() {
             place.set_id(topic);
@@ -425,8 +425,11 @@ impl<B> Stage<B> {
     }
 }
 
+/// Reads a value from a log.
+pub(super) type Read<T> = fn(&Payload) -> Result<T, kernel::InvalidPayload>;
+
 /// Decodes what a frame settled with, or stops the flow: `None` then.
-pub(super) fn decoded<T: DeserializeOwned>(
+pub(super) fn decoded<T>(
     cx: &Cx,
     frame: Option<FrameId>,
     what: &str,

@@ -29,6 +29,9 @@ pub(crate) trait Choices: Send + Sync {
 
     /// Whether the flow chooses what is not given; else it waits.
     fn may_choose(&self) -> bool;
+
+    /// A choice was left open in the midst of a pass: what the log holds of the rest of it is not asked for.
+    fn left_open(&self) {}
 }
 
 /// `ctx.decide("name", || ..)`: a future of what was chosen the first time.
@@ -75,9 +78,20 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let Self { cx, place, limits, choices, stage, .. } = &mut *self;
+        let mut is_only_asked_for = false;
         let settled = stage.poll(context, |choose| {
             let known = known_choice(cx, place, choices.as_deref());
-            if known.is_none() && choices.as_ref().is_some_and(|choices| !choices.may_choose()) {
+            if known.is_none()
+                && let Some(choices) = choices.as_ref().filter(|choices| !choices.may_choose())
+            {
+                if cx.log_goes_on() {
+                    // Whatever was chosen, the log would not hold it: only that it is asked for matters.
+                    is_only_asked_for = true;
+                    return place.call(cx, "a decision", Op::Decision(Payload::null()));
+                }
+                if !cx.is_beyond_the_log() {
+                    choices.left_open();
+                }
                 return place.call(cx, "a decision", Op::Withheld);
             }
             let value = match known.map_or_else(|| Payload::encode(&choose()), Ok) {
@@ -95,6 +109,7 @@ where
             place.call(cx, "a decision", Op::Decision(value))
         });
         match settled {
+            _ if is_only_asked_for => Poll::Pending,
             Poll::Ready(Settled::Completed(value)) => {
                 decoded(cx, place.frame(), "a decision", value.decode()).map_or(Poll::Pending, Poll::Ready)
             }

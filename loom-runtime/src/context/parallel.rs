@@ -19,7 +19,7 @@ use super::background::Background;
 /// A branch is any future of a `Result` that waits for durable calls only: `ctx.run(..)`, `ctx.call(..)`, an `async`
 /// block with several of them, another `parallel`. Branches that have not begun when it ends never begin; those that
 /// have are dropped, which is recorded and stops their effects. The execution does not end before the attempts of their
-/// steps have. Their children are cancelled and not waited for: one that tidies up may end after this execution.
+/// steps have, nor before their children, which are cancelled and may tidy up.
 ///
 /// By itself it is a future of one result per branch, in the order of the branches. [`Parallel::fail_fast`] and
 /// [`Parallel::drain`] make one result of them.

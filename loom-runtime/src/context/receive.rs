@@ -16,29 +16,35 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ctx::{Stage, decoded},
+    ctx::{Read, Stage, decoded},
     place::{Place, placed},
 };
+use crate::Received;
 
 /// `ctx.receive::<T>("topic")`: a future of the next message on a topic that nobody has taken.
 ///
 /// Messages are taken in the order of their coming, also those that came before the wait; of several waits on one
 /// topic, the one that was begun first takes the first. A message that does not read as `T` is dead-lettered, with an
-/// event of its own, and the wait goes on. The sender of an update is told that it was accepted.
+/// event of its own, and the wait goes on; but code that is not the log's leaves it, in the inbox, to code that is. The
+/// sender of an update is told that it was accepted.
 #[must_use = "nothing is received until it is awaited"]
 pub struct Receive<T> {
     cx: Cx,
     place: Place,
     topic: &'static str,
     stage: Stage<()>,
-    body: PhantomData<fn() -> T>,
+    read: Read<T>,
+    check: fn(&Payload) -> Result<(), String>,
 }
 
 placed!(Receive<T>);
 
-impl<T: DeserializeOwned> Receive<T> {
-    pub(super) fn new(cx: Cx, place: Place, topic: &'static str) -> Self {
-        Self { cx, place, topic, stage: Stage::Inert(()), body: PhantomData }
+impl<T> Receive<T> {
+    pub(super) fn new(cx: Cx, place: Place, topic: &'static str) -> Self
+    where
+        T: Received,
+    {
+        Self { cx, place, topic, stage: Stage::Inert(()), read: Payload::decode, check: readable::<T> }
     }
 
     /// Takes updates: the sender waits for a reply, which the flow gives. Written in place, with its type, the reply is
@@ -48,13 +54,12 @@ impl<T: DeserializeOwned> Receive<T> {
     }
 
     fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<(T, Message)> {
-        let Self { cx, place, topic, stage, .. } = self;
-        let settled = stage.poll(context, |()| {
-            place.call(cx, topic, Op::Receive { topic: (*topic).into(), check: readable::<T> })
-        });
+        let Self { cx, place, topic, stage, read, check } = self;
+        let settled = stage
+            .poll(context, |()| place.call(cx, topic, Op::Receive { topic: (*topic).into(), check: *check }));
         let Poll::Ready(Settled::Received(message)) = settled else { return Poll::Pending };
         let what = format!("a message on `{topic}`");
-        match decoded(cx, place.frame(), &what, message.body.decode()) {
+        match decoded(cx, place.frame(), &what, read(&message.body)) {
             Some(body) => Poll::Ready((body, message)),
             None => Poll::Pending,
         }
@@ -65,7 +70,8 @@ fn readable<T: DeserializeOwned>(body: &Payload) -> Result<(), String> {
     body.decode::<T>().map(drop).map_err(|e| e.0)
 }
 
-impl<T: DeserializeOwned> Future for Receive<T> {
+// What `T` has to be, `Ctx::receive` says, once.
+impl<T> Future for Receive<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -89,7 +95,7 @@ pub struct ReceiveUpdate<T, R> {
     reply: PhantomData<fn(R)>,
 }
 
-impl<T: DeserializeOwned, R: Serialize> ReceiveUpdate<T, R> {
+impl<T, R> ReceiveUpdate<T, R> {
     /// As for every durable call.
     pub fn id(mut self, id: impl Into<std::borrow::Cow<'static, str>>) -> Self {
         self.receive = self.receive.id(id);
@@ -103,7 +109,7 @@ impl<T: DeserializeOwned, R: Serialize> ReceiveUpdate<T, R> {
     }
 }
 
-impl<T: DeserializeOwned, R: Serialize> Future for ReceiveUpdate<T, R> {
+impl<T, R: Serialize> Future for ReceiveUpdate<T, R> {
     type Output = Update<T, R>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

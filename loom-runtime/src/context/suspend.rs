@@ -3,7 +3,6 @@
 
 use std::{
     future::Future,
-    marker::PhantomData,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -13,13 +12,13 @@ use kernel::{
     EffectError, Payload,
     machine::{Cx, Op, Settled},
 };
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use schemars::Schema;
 
 use super::{
-    ctx::{Stage, decoded},
+    ctx::{Read, Stage, decoded},
     place::{Place, placed},
 };
+use crate::Received;
 
 /// `ctx.suspend::<T>("gate")`: a future of the answer. Without [`Suspend::timeout`] it waits for ever.
 #[must_use = "a gate is not opened until it is awaited"]
@@ -29,14 +28,19 @@ pub struct Suspend<T> {
     gate: &'static str,
     timeout: Option<Duration>,
     stage: Stage<()>,
-    answer: PhantomData<fn() -> T>,
+    schema: fn() -> Schema,
+    read: Read<T>,
 }
 
 placed!(Suspend<T>);
 
-impl<T: DeserializeOwned + JsonSchema> Suspend<T> {
-    pub(super) fn new(cx: Cx, place: Place, gate: &'static str) -> Self {
-        Self { cx, place, gate, timeout: None, stage: Stage::Inert(()), answer: PhantomData }
+impl<T> Suspend<T> {
+    pub(super) fn new(cx: Cx, place: Place, gate: &'static str) -> Self
+    where
+        T: Received,
+    {
+        let (schema, read): (fn() -> Schema, Read<T>) = (|| schemars::schema_for!(T), Payload::decode);
+        Self { cx, place, gate, timeout: None, stage: Stage::Inert(()), schema, read }
     }
 
     /// How long to wait: then the call ends with [`EffectError::TimedOut`], and the gate is closed.
@@ -46,19 +50,20 @@ impl<T: DeserializeOwned + JsonSchema> Suspend<T> {
     }
 }
 
-impl<T: DeserializeOwned + JsonSchema> Future for Suspend<T> {
+// What `T` has to be, `Ctx::suspend` says, once.
+impl<T> Future for Suspend<T> {
     type Output = Result<T, EffectError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { cx, place, gate, timeout, stage, .. } = &mut *self;
+        let Self { cx, place, gate, timeout, stage, schema, read } = &mut *self;
         let settled = stage.poll(context, |()| {
-            let schema = Payload::from_value(schemars::schema_for!(T).as_value());
+            let schema = Payload::from_value(schema().as_value());
             place.call(cx, gate, Op::Gate { gate: (*gate).into(), schema, timeout: *timeout })
         });
         match settled {
             Poll::Ready(Settled::Answered { answer, .. }) => {
                 let what = format!("the answer to gate `{gate}`");
-                decoded(cx, place.frame(), &what, answer.decode())
+                decoded(cx, place.frame(), &what, read(&answer))
                     .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer)))
             }
             Poll::Ready(Settled::Expired) => {

@@ -184,7 +184,7 @@ fn body(
     graph: &[Node],
 ) -> Value {
     let gates: Map<_, _> =
-        gates.iter().map(|gate| (gate.name.to_owned(), types.mention(gate.schema))).collect();
+        gates.iter().map(|gate| (gate.id.to_owned(), types.mention(gate.schema))).collect();
     let mut parts: Vec<_> = parts.iter().map(|part| part().name).collect();
     parts.sort_unstable();
     let mut shape = json!({"gates": gates, "parts": parts, "graph": nodes(graph, registry)});

@@ -12,6 +12,9 @@ use crate::{
     ports::{GateRow, StoreError},
 };
 
+/// How many of the first waits are looked at for where a child stands.
+const CHILDREN: usize = 100;
+
 /// What there is to see.
 #[derive(Debug)]
 pub struct Look {
@@ -37,7 +40,14 @@ impl Look {
         gates.retain(|gate| gate.run == folded.state.base);
         let ended = folded.state.status.is_terminal();
         let pending = if ended { Vec::new() } else { pending(app, id).await? };
-        let waits = waits(app.registry(), &folded.state, &gates, &pending);
+        let mut waits = waits(app.registry(), &folded.state, &gates, &pending);
+        for wait in waits.iter_mut().take(CHILDREN) {
+            if let Wait::Child { child, status, .. } = wait
+                && let Ok(id) = child.parse()
+            {
+                *status = app.row(&id).await.ok().map(|row| row.status.name());
+            }
+        }
         Ok(Self { folded, gates, waits, pending })
     }
 }

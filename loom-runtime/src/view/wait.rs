@@ -76,6 +76,9 @@ pub enum Wait {
         frame: String,
         /// The other execution.
         child: String,
+        /// Where that stands, if it is there by now.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<&'static str>,
     },
     /// A step that was started.
     Step {
@@ -90,6 +93,14 @@ pub enum Wait {
 pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pending: &[Pending]) -> Vec<Wait> {
     if state.status.is_terminal() {
         return Vec::new();
+    }
+    if state.ending.is_some() {
+        let child = |(frame, child): (&FrameId, &kernel::ExecutionId)| Wait::Child {
+            frame: frame.to_string(),
+            child: child.to_string(),
+            status: None,
+        };
+        return state.awaited().map(child).collect();
     }
     let mut waits = Vec::new();
     for gate in gates.iter().filter(|gate| gate.is_asked(pending)) {
@@ -123,7 +134,7 @@ pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
                 waits.push(Wait::Message { frame, topic: topic.clone(), schema, reply });
             }
             (FrameStatus::Open, FrameKind::Child { child, .. }, _) => {
-                waits.push(Wait::Child { frame, child: child.to_string() });
+                waits.push(Wait::Child { frame, child: child.to_string(), status: None });
             }
             (FrameStatus::BackingOff, _, Some(due)) => waits.push(Wait::Retry { frame, attempt, due }),
             (FrameStatus::InDoubt, _, _) if !is_judged(id) => {

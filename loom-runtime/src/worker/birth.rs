@@ -216,7 +216,8 @@ impl Engine {
         turn: &Turn,
     ) -> Result<Begun, StoreError> {
         let StartChild { child, flow, input, input_version, parent } = start.clone();
-        if self.registry.flow(&flow).is_none() {
+        // One that exists may run in a program that has its flow.
+        if self.registry.flow(&flow).is_none() && self.store.get(&child).await?.is_none() {
             return Ok(Begun::Refused(format!("this program has no flow `{flow}`")));
         }
         let (digest, place) = (input.digest(), Place::Alone);

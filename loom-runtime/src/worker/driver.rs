@@ -312,7 +312,10 @@ impl Driver {
                 match Envelope::decode(&self.execution, record) {
                     Ok(envelope) => drop(self.offer(machine, Input::Recorded(envelope))),
                     Err(unreadable) => {
-                        let report = ParkReport::new(Fault::UnreadableLog, unreadable.to_string());
+                        let mut report = ParkReport::new(Fault::UnreadableLog, unreadable.to_string());
+                        // Its programs can read it, and others are to leave it to them.
+                        let code = machine.state().code.body;
+                        report.wants = unreadable.is_newer().then(|| format!("{code:016x}"));
                         return Ok(Err(report.at(record.sequence)));
                     }
                 }

@@ -101,49 +101,57 @@ async fn judge(engine: &Engine, row: &ExecutionRow) -> Result<Try, StoreError> {
         return Ok(Try::OncePerProgram);
     };
     let waits_for_code = waits_for_code(&parked.report);
-    let ParkReport { fault, code, .. } = parked.report;
+    let ParkReport { fault, code, frame, .. } = parked.report;
+    let is_own = code == Some(format!("{:016x}", engine.code(&row.flow).body));
+    let is_open = |state: &State| {
+        frame
+            .as_ref()
+            .and_then(|frame| state.frames.get(frame))
+            .is_some_and(|f| f.status == FrameStatus::Open)
+    };
     match fault {
         Fault::InDoubt | Fault::Poisoned => Ok(Try::No),
         _ if waits_for_code => Ok(match fits(engine, row).await? {
+            None => Try::No,
             // The flow's own code may be the same: it is the step that this program has, and the other had not.
-            true if fault == Fault::MissingStep => Try::Fits,
+            Some(_) if fault == Fault::MissingStep => Try::Fits,
+            Some(_) if !is_own => Try::Fits,
+            // It waits for a message, and this code has left the one that came to other code.
+            Some(state) if fault == Fault::Undecodable && is_open(&state) => Try::No,
             // A helper that no fingerprint sees may be mended. Or the code does one thing now and another then: once.
-            true if code == Some(format!("{:016x}", engine.code(&row.flow).body)) => Try::OncePerProgram,
-            true => Try::Fits,
-            false => Try::No,
+            Some(_) => Try::OncePerProgram,
         }),
         _ => Ok(Try::OncePerProgram),
     }
 }
 
-/// Replays the current run, as its owner would, and records nothing.
-async fn fits(engine: &Engine, row: &ExecutionRow) -> Result<bool, StoreError> {
+/// Replays the current run, as its owner would, and records nothing. Answers its state, if this code fits.
+async fn fits(engine: &Engine, row: &ExecutionRow) -> Result<Option<State>, StoreError> {
     let log = match frozen::read(&*engine.store, &row.id, row.base).await {
         Ok(log) => log,
         Err(error @ StoreError::Unavailable(_)) => return Err(error),
-        Err(_) => return Ok(false),
+        Err(_) => return Ok(None),
     };
     let (checker, registry, id) = (engine.checker.clone(), engine.registry.clone(), row.id.clone());
     let checked = tokio::task::spawn_blocking(move || {
         let log = log.events()?;
-        checker.replay(&log).map(|()| lacks_no_step(&registry, &log))
+        checker.replay(&log).map(|()| State::of(&log).ok().filter(|state| lacks_no_step(&registry, state)))
     });
     match checked.await {
         Ok(Ok(fits)) => Ok(fits),
         Ok(Err(report)) => {
             tracing::info!(execution = %id, %report, "waits for code, and this program's does not fit either");
-            Ok(false)
+            Ok(None)
         }
         Err(error) => {
             tracing::warn!(execution = %id, %error, "waits for code, and cannot be replayed");
-            Ok(false)
+            Ok(None)
         }
     }
 }
 
 /// Whether the steps that are still to be run are registered: a replay runs none.
-fn lacks_no_step(registry: &Registry, log: &[Envelope]) -> bool {
-    let Ok(state) = State::of(log) else { return false };
+fn lacks_no_step(registry: &Registry, state: &State) -> bool {
     state.frames.values().all(|frame| match &frame.kind {
         FrameKind::Step { step, .. }
             if matches!(frame.status, FrameStatus::Open | FrameStatus::BackingOff) =>

@@ -29,8 +29,10 @@ pub(super) fn of(
     let run = batch.events.iter().find(begins).map(|envelope| envelope.sequence);
     // A run begins with its first event: what is open is the earlier one's.
     let mut gates: Vec<_> = run.map(|_| GateChange::AbandonAll).into_iter().collect();
-    let changes = batch.events.iter().filter_map(|envelope| gate(&envelope.event, frames));
-    gates.extend(changes);
+    gates.extend(batch.events.iter().filter_map(|envelope| match &envelope.event {
+        Event::ExecutionEnding(_) => Some(GateChange::AbandonAll),
+        event => gate(event, frames),
+    }));
     if close.as_ref().is_some_and(|close| close.status.is_terminal()) {
         gates.push(GateChange::AbandonAll);
     }

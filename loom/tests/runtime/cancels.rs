@@ -100,6 +100,36 @@ async fn paid(ctx: Ctx) -> loom::Result<bool> {
     }
 }
 
+/// Has something to do until the test lets it go, although it was told to stop.
+#[step]
+async fn slow_to_stop(world: Res<World>, step: StepCx) -> loom::Result<()> {
+    world.hit("works");
+    step.cancelled().await;
+    world.hit("told to stop");
+    world.pass("stop").await;
+    Ok(())
+}
+
+/// Panics the first time.
+#[step]
+async fn panics_once(world: Res<World>) -> loom::Result<()> {
+    world.pass("panic").await;
+    assert!(world.hit("panics once") > 1, "a bug");
+    Ok(())
+}
+
+#[flow]
+async fn listening(ctx: Ctx) -> loom::Result<bool> {
+    let work = async { join!(ctx.run(panics_once()), ctx.run(slow_to_stop())) };
+    select! {
+        _ = ctx.cancelled() => {
+            ctx.run(refund()).await?;
+            Ok(false)
+        }
+        _ = work => Ok(true),
+    }
+}
+
 /// Another program's, which does not come to where the log ends.
 #[flow(name = "paid")]
 async fn paid_otherwise(ctx: Ctx) -> loom::Result<bool> {
@@ -156,6 +186,20 @@ on_both! {
         assert_eq!(handle.until(&[]).await.unwrap(), Status::Cancelled);
         was_cancelled(handle.result().await);
         assert_eq!(rig.world.count("panics"), 1, "cancelling runs nothing");
+    }
+
+    /// A cancel that comes while a flow parks which would tidy up: the flow is told, though nobody else retries it.
+    async fn k8_a_cancel_is_not_lost_to_a_fault_on_the_way(rig: Rig) {
+        let app = rig.app(registry!(flows: [listening], steps: [panics_once, slow_to_stop, refund])).await;
+        let handle = app.start(listening()).id("run").await.unwrap();
+        rig.world.seen("works", 1).await;
+        rig.world.open("panic");
+        rig.world.seen("told to stop", 1).await;
+        handle.cancel("why", "ada").await.unwrap();
+        rig.world.open("stop");
+        assert_eq!(app.until(handle.id(), &[]).await.unwrap(), Status::Cancelled);
+        was_cancelled(handle.result().await);
+        assert_eq!(rig.world.count("refund"), 1);
     }
 
     /// Code that does not fit leaves the cancel to code that does: the flow tidies up.

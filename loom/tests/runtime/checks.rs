@@ -84,6 +84,49 @@ fn hidden_count() -> bool {
     !ODD.fetch_xor(true, Ordering::SeqCst)
 }
 
+/// How often anybody has chosen, by whom it was for.
+static CHOSEN: std::sync::Mutex<std::collections::BTreeMap<String, usize>> =
+    std::sync::Mutex::new(std::collections::BTreeMap::new());
+
+fn choose(who: String) -> u32 {
+    *CHOSEN.lock().unwrap().entry(who).or_default() += 1;
+    7
+}
+
+#[flow(name = "choosing")]
+async fn choosing(ctx: Ctx, who: String) -> loom::Result<u32> {
+    let one = ctx.run(add(1, 1)).id("first").await?;
+    let other = ctx.decide("other", move || choose(who)).await;
+    let sum = ctx.run(add(one, other)).id("sum").await?;
+    ctx.suspend::<bool>("go").await?;
+    Ok(sum)
+}
+
+/// A later one, which chooses something before it asks.
+#[flow(name = "choosing")]
+async fn choosing_more(ctx: Ctx, who: String) -> loom::Result<u32> {
+    let one = ctx.run(add(1, 1)).id("first").await?;
+    let also = who.clone();
+    let other = ctx.decide("other", move || choose(who)).await;
+    let sum = ctx.run(add(one, other)).id("sum").await?;
+    ctx.decide("also", move || choose(also)).await;
+    ctx.suspend::<bool>("go").await?;
+    Ok(sum)
+}
+
+/// Another one, which chooses where the log has gone on since.
+#[flow(name = "choosing")]
+async fn choosing_otherwise(ctx: Ctx, who: String) -> loom::Result<u32> {
+    let early = who.clone();
+    let both = futures_util::future::join(
+        ctx.decide("early", move || choose(early)),
+        ctx.run(add(1, 1)).id("first"),
+    );
+    let (_, one) = both.await;
+    let other = ctx.decide("other", move || choose(who)).await;
+    ctx.run(add(one?, other)).id("sum").await
+}
+
 fn all() -> Registry {
     registry!(flows: [everything, telling_the_time, counting], steps: [add, shaky])
 }
@@ -124,6 +167,22 @@ async fn memory_and_sqlite_give_the_same_log() {
 }
 
 on_both! {
+    /// A check does nothing to the world: not even the closure of a choice that the log does not hold yet is run.
+    async fn a_check_makes_no_choice(rig: Rig) {
+        let app = rig.app(registry!(flows: [choosing], steps: [add])).await;
+        let who = rig.name();
+        let handle = app.start(choosing(who.into())).id("run").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        let log = log(&app, handle.id()).await;
+        replay_check(&registry!(flows: [choosing], steps: [add]), &log).unwrap();
+        // New code, where the log ends: a worker would go on, and so would the check, if it knew what is chosen.
+        replay_check(&registry!(flows: [choosing_more], steps: [add]), &log).unwrap();
+        let wrong = registry!(flows: [choosing_otherwise], steps: [add]);
+        let report = replay_check(&wrong, &log).unwrap_err();
+        assert_eq!((report.fault, report.frame.unwrap().as_str()), (Fault::Divergence, "early"));
+        assert_eq!(CHOSEN.lock().unwrap()[who], 1);
+    }
+
     async fn a_faithful_flow_passes_at_every_position(rig: Rig) {
         let log = run_everything(&rig).await;
         replay_check(&all(), &log).unwrap();

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::support::{
-    LEASE, Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until,
+    LEASE, Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold,
 };
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
@@ -233,7 +233,7 @@ on_both! {
 
     /// A parked child keeps its parent waiting, and goes on when it is mended.
     async fn a_child_that_parks_is_no_outcome(rig: Rig) {
-        let without = rig.app(registry!(flows: [parent, child], steps: [])).await;
+        let without = rig.app(untold(&registry!(flows: [parent, child], steps: []))).await;
         let handle = without.start(parent(3)).id("p").await.unwrap();
         until(|| async { without.row(&id("p:child")).await.is_ok() }).await;
         assert_eq!(report(&without, &id("p:child")).await.fault, Fault::MissingStep);

@@ -49,6 +49,45 @@ async fn asking_twice(ctx: Ctx) -> Result<u32, AskError> {
     Ok(one + two)
 }
 
+#[flow(part)]
+async fn approving(ctx: Ctx) -> Result<bool, AskError> {
+    Ok(ctx.suspend::<bool>("approve").await?)
+}
+
+/// Asks under one name for two things, in a part that is called twice, and in a block with a label.
+#[flow]
+async fn asking_everywhere(ctx: Ctx) -> Result<u32, AskError> {
+    let first = ctx.suspend::<bool>("sign").await?;
+    let second = ctx.suspend::<Approval>("sign").id("countersign").await?;
+    let third = ctx.part("stock", approving()).await?;
+    let fourth = ctx.part("money", approving()).await?;
+    let last = 'asked: {
+        if !first {
+            break 'asked 0;
+        }
+        ctx.suspend::<u32>("how-many").await?
+    };
+    Ok(last + u32::from(second.approved) + u32::from(third) + u32::from(fourth))
+}
+
+#[test]
+fn gates_are_known_by_their_frames() {
+    let gates = <asking_everywhere as loom::Flow>::DESCRIPTOR.all_gates();
+    let frames: Vec<_> = gates.iter().map(|(frame, gate)| (frame.as_str(), gate.name)).collect();
+    assert_eq!(
+        frames,
+        [
+            ("sign", "sign"),
+            ("countersign", "sign"),
+            ("stock/approve", "approve"),
+            ("money/approve", "approve"),
+            ("how-many", "how-many"),
+        ]
+    );
+    let schema = |at: usize| (gates[at].1.schema)().to_value();
+    assert_eq!((&schema(0)["type"], &schema(1)["title"]), (&json!("boolean"), &json!("Approval")));
+}
+
 #[flow]
 async fn asking_often(ctx: Ctx, turns: u32) -> Result<u32, AskError> {
     let mut sum = 0;
@@ -118,6 +157,20 @@ fn yes() -> Approval {
 }
 
 on_both! {
+    /// Before they are open, and each by its own type.
+    async fn gates_are_answered_wherever_they_stand(rig: Rig) {
+        let app = rig.app(registry!(flows: [asking_everywhere], steps: [])).await;
+        let handle = app.start(asking_everywhere()).id("run").await.unwrap();
+        handle.resume("how-many", &40, "ada").await.unwrap();
+        for frame in ["money/approve", "stock/approve", "sign"] {
+            handle.resume(frame, &true, "ada").await.unwrap();
+        }
+        let wrong = handle.resume("countersign", &true, "ada").await.unwrap_err();
+        assert!(matches!(wrong, AnswerError::Invalid { .. }), "{wrong}");
+        handle.resume("countersign", &json!({"approved": true, "note": ""}), "ada").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 43);
+    }
+
     async fn an_answer_of_another_shape_is_refused_and_the_gate_stays_open(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = asked(&app).await;

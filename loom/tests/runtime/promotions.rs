@@ -27,8 +27,18 @@ async fn choosing(ctx: Ctx) -> loom::Result<String> {
     ctx.run(act(plan)).id("act").await
 }
 
+/// Looks at three places, each in a run of its own.
+#[flow]
+async fn touring(ctx: Ctx, places: Vec<String>) -> loom::Result<usize> {
+    let Some(place) = places.first() else { return Ok(0) };
+    if ctx.run(act(place.clone())).id("see").await? == "shop" {
+        ctx.run(act("buy".into())).id("buy").await?;
+    }
+    ctx.continue_as_new(touring(places[1..].to_vec())).await
+}
+
 fn all() -> Registry {
-    registry!(flows: [choosing], steps: [act])
+    registry!(flows: [choosing, touring], steps: [act])
 }
 
 on_both! {
@@ -79,16 +89,17 @@ on_both! {
         let (a, b) = (log(&app, origin.id()).await, log(&app, fork.id()).await);
         assert!(diff(&b, &b).unwrap().is_empty());
         let open = diff(&a, &b).unwrap();
-        assert_eq!((open.shared, open.only_b.len()), (cut, 0));
+        assert_eq!((open.shared, open.runs[0].only_b.len()), (cut, 0));
         fork.resume("plan", "twice", "ann").await.unwrap();
         origin.result().await.unwrap();
         fork.result().await.unwrap();
         let (a, b) = (log(&app, origin.id()).await, log(&app, fork.id()).await);
         let found = diff(&a, &b).unwrap();
         let names = |frames: &[FrameId]| frames.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(names(&found.same), ["look"]);
-        assert_eq!((names(&found.only_a), names(&found.only_b)), (vec!["calm".into()], vec!["again".into()]));
-        let changed: Vec<_> = found.changed.iter().map(|c| (c.frame.as_str(), c.what.clone())).collect();
+        let [only] = &found.runs[..] else { panic!("{found:?}") };
+        assert_eq!(names(&only.same), ["look"]);
+        assert_eq!((names(&only.only_a), names(&only.only_b)), (vec!["calm".into()], vec!["again".into()]));
+        let changed: Vec<_> = only.changed.iter().map(|c| (c.frame.as_str(), c.what.clone())).collect();
         assert_eq!(changed, [("act", vec![Aspect::Input, Aspect::Outcome]), ("plan", vec![Aspect::Outcome])]);
         let parts = found.parts.as_ref().unwrap();
         assert_eq!((found.shared, parts.sequence), (cut, cut));
@@ -105,5 +116,26 @@ on_both! {
         );
         assert_eq!(told, expected);
         assert!(diff(&a[1..], &b).is_err());
+    }
+    /// What differed in an early run is told, although the last ones are alike.
+    async fn executions_that_continued_as_new_are_compared_run_by_run(rig: Rig) {
+        let app = rig.app(all()).await;
+        for (name, second) in [("a", "park"), ("b", "shop")] {
+            let places = ["lake", second].map(String::from).to_vec();
+            app.start(touring(places)).id(name).await.unwrap().result().await.unwrap();
+        }
+        let (a, b) = (log(&app, &id("a")).await, log(&app, &id("b")).await);
+        let found = diff(&a, &b).unwrap();
+        assert!(!found.is_empty() && diff(&a, &a).unwrap().is_empty());
+        let runs: Vec<_> = found.runs.iter().map(|run| (run.run, run.is_empty())).collect();
+        assert_eq!(runs, [(0, true), (1, false), (2, true)]);
+        let told = found.to_string();
+        let (_, told) = told.split_once('\n').unwrap();
+        let expected = "run 1:\n+ buy\n~ see (input, outcome): input {\"what\":\"park\"}, \"park\" | \
+                        input {\"what\":\"shop\"}, \"shop\"\n= 1 frame alike\nboth completed 0";
+        assert_eq!(told, expected);
+        // One that is a run behind: all of that one's frames are missing.
+        let behind = diff(&a[..4], &a).unwrap();
+        assert_eq!(behind.runs.iter().map(|run| run.only_b.len()).collect::<Vec<_>>(), [0, 1, 0], "{behind:?}");
     }
 }

@@ -8,7 +8,9 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until};
+use crate::support::{
+    Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold,
+};
 
 #[step]
 async fn one(world: Res<World>, step: StepCx) -> loom::Result<u32> {
@@ -148,7 +150,7 @@ on_both! {
     }
 
     async fn a_store_that_is_down_at_boot_delays_what_is_parked_and_forgets_nothing(rig: Rig) {
-        let first = rig.app(registry!(flows: [adding], steps: [one])).await;
+        let first = rig.app(untold(&registry!(flows: [adding], steps: [one]))).await;
         rig.world.open("one");
         let handle = first.start(adding()).id("run").await.unwrap();
         handle.resume("three", &3, "ada").await.unwrap();

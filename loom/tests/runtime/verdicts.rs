@@ -112,6 +112,25 @@ on_both! {
         assert_eq!(rig.world.count("charge"), 2);
     }
 
+    /// Who has looked at the first attempt says nothing of the second one.
+    async fn a_verdict_on_one_attempt_is_not_taken_for_another(rig: Rig) {
+        let (app, handle) = in_doubt(&rig, "timeout").await;
+        let done = || Verdict::Done(Payload::encode(&7).unwrap());
+        let of_none = app.judge_attempt(handle.id(), &frame(), 2, done(), "bob").await.unwrap_err();
+        assert!(matches!(of_none, ControlError::AnotherAttempt { asked: 2, in_doubt: 1, .. }), "{of_none}");
+        app.judge_attempt(handle.id(), &frame(), 1, Verdict::Again, "ada").await.unwrap();
+        rig.world.seen("charge", 2).await;
+        assert_eq!(report(&app, handle.id()).await.fault, Fault::InDoubt);
+        until(|| async { app.state(handle.id(), None).await.unwrap().frames[&frame()].attempt == 2 }).await;
+        report(&app, handle.id()).await;
+        // Bob has found the money of the first attempt; meanwhile Ada has had it run again.
+        let late = app.judge_attempt(handle.id(), &frame(), 1, done(), "bob").await.unwrap_err();
+        assert!(matches!(late, ControlError::AnotherAttempt { asked: 1, in_doubt: 2, .. }), "{late}");
+        assert!(late.to_string().contains("attempt 2 is"), "{late}");
+        app.judge_attempt(handle.id(), &frame(), 2, done(), "bob").await.unwrap();
+        assert_eq!(ended(&handle).await.unwrap(), 7);
+    }
+
     async fn given_up_is_a_typed_failure(rig: Rig) {
         let (app, handle) = in_doubt(&rig, "crash").await;
         app.judge(handle.id(), &frame(), Verdict::GiveUp, "ada").await.unwrap();

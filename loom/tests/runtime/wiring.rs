@@ -71,6 +71,81 @@ fn duplicates_are_refused_with_both_lines_all_at_once() {
     );
 }
 
+/// Steps under other names than the functions that are called have.
+mod shop {
+    use loom::prelude::*;
+
+    #[step(name = "take-money")]
+    pub(super) async fn charge() -> loom::Result<()> {
+        Ok(())
+    }
+
+    #[step]
+    pub(super) async fn ship(to: String) -> loom::Result<()> {
+        drop(to);
+        Ok(())
+    }
+
+    #[step]
+    pub(super) async fn pack() -> loom::Result<()> {
+        Ok(())
+    }
+
+    #[flow(part)]
+    pub(super) async fn packing(ctx: Ctx) -> loom::Result<()> {
+        ctx.run(pack()).await
+    }
+
+    pub(super) fn ship_home(to: &str) -> loom::StepCall<ship> {
+        ship(to.to_owned())
+    }
+}
+
+#[flow]
+async fn sells(ctx: Ctx) -> loom::Result<()> {
+    use shop::charge as pay;
+    ctx.run(pay()).await?;
+    for place in ["Bern", "Chur"] {
+        ctx.run(shop::ship_home(place)).await?;
+    }
+    ctx.part("packing", shop::packing()).await
+}
+
+#[flow]
+async fn sells_again(ctx: Ctx) -> loom::Result<()> {
+    ctx.part("again", shop::packing()).await
+}
+
+#[test]
+fn steps_that_are_not_listed_are_refused_with_both_lines() {
+    let refused = |registry| {
+        let Err(error) = App::builder().registry(registry).build() else { panic!("it was built") };
+        error.errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let missing = |what, by: loom::Location, name, step: loom::Location| {
+        format!("{what} ({by}) refers to the step `{name}` ({step}), which is not registered: list it")
+    };
+    let flow = <sells as loom::Flow>::DESCRIPTOR.location;
+    let said = refused(registry!(flows: [sells, sells_again], steps: []));
+    assert_eq!(
+        said,
+        [
+            missing("flow `sells`", flow, "take-money", <shop::charge as loom::Step>::DESCRIPTOR.location),
+            missing("flow `sells`", flow, "ship", <shop::ship as loom::Step>::DESCRIPTOR.location),
+            missing(
+                "part `packing`",
+                <shop::packing as loom::__v1::Part>::DESCRIPTOR.location,
+                "pack",
+                <shop::pack as loom::Step>::DESCRIPTOR.location
+            ),
+        ]
+    );
+    let said = refused(registry!(flows: [sells], steps: [shop::ship, shop::pack]));
+    assert!(said.len() == 1 && said[0].contains("`take-money`"), "{said:?}");
+    let all = registry!(flows: [sells, sells_again], steps: [shop::charge, shop::ship, shop::pack]);
+    assert!(App::builder().registry(all).build().is_ok());
+}
+
 mod one {
     #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
     pub(super) struct Job {

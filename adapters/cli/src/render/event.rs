@@ -3,7 +3,7 @@
 
 use loom_runtime::{
     ExecutionId, Timestamp,
-    kernel::{Envelope, Event, Payload, Record, Reply},
+    kernel::{End, Envelope, Event, Payload, Record, Reply},
 };
 
 use super::{
@@ -74,6 +74,17 @@ pub(crate) fn essence(event: &Event) -> String {
         Event::ExecutionCompleted(e) => value(&e.output),
         Event::ExecutionFailed(e) => failure(&e.failure),
         Event::ExecutionCancelled(e) => format!("{} (by {})", shorten(&e.reason, PAYLOAD), e.by),
+        Event::ExecutionEnding(e) => {
+            let end = match &e.end {
+                End::Completed(output) => value(output),
+                End::Failed(failed) => failure(failed),
+                End::Cancelled(e) => format!("{} (by {})", shorten(&e.reason, PAYLOAD), e.by),
+                End::ContinuedAsNew(input) => format!("the next run, with {}", value(input)),
+            };
+            let waiting: Vec<_> = e.waiting.iter().map(ToString::to_string).collect();
+            let after = if waiting.is_empty() { "" } else { ", after " };
+            format!("{end}{after}{}", shorten(&waiting.join(", "), PAYLOAD))
+        }
         Event::ExecutionMigrated(e) => {
             let input = e.input.map(|input| format!(", input version {} → {}", input.from, input.to));
             format!("code {:016x} → {:016x}{}", e.from.body, e.to.body, input.unwrap_or_default())

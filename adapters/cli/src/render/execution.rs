@@ -3,7 +3,7 @@
 
 use loom_runtime::{
     Status, Timestamp,
-    kernel::{Failed, Outcome, ParkReport, Payload, State},
+    kernel::{Failed, Fault, Outcome, ParkReport, Payload, State},
     ports::ExecutionRow,
     view::{Pending, Wait},
 };
@@ -40,7 +40,11 @@ pub(crate) fn standing(
         (_, Some(Outcome::Completed(value))) => {
             format!("{id} {status}: {}\n", shorten(value.as_str(), 10 * PAYLOAD))
         }
-        (_, Some(Outcome::Failed(failed))) => format!("{id} {status}: {}\n", failure(failed)),
+        (_, Some(Outcome::Failed(failed))) => {
+            let fields =
+                fields(failed).map(|fields| format!("  fields    {}\n", shorten(fields, 2 * PAYLOAD)));
+            format!("{id} {status}: {}\n{}", failure(failed), fields.unwrap_or_default())
+        }
         (_, Some(Outcome::Cancelled { reason, by })) => format!("{id} {status} by {by}: {reason}\n"),
         (Status::Parked, _) => {
             let mut text = format!("{id} {status}\n");
@@ -49,8 +53,11 @@ pub(crate) fn standing(
             }
             let verdicts: Vec<_> =
                 waits.iter().filter(|wait| matches!(wait, Wait::Verdict { .. })).cloned().collect();
-            if verdicts.is_empty() && !pending.iter().any(Pending::helps) {
-                text.push_str(&format!("  then:  {}\n", command(&[program, "retry"], &[id], &[])));
+            if verdicts.is_empty()
+                && !pending.iter().any(Pending::helps)
+                && let Some(report) = &state.parked
+            {
+                text.push_str(&format!("  then:  {}\n", then(report, row, program)));
             }
             text.push_str(&indent(&wait::waits(&verdicts, id, program, now), 2));
             text + &told
@@ -78,6 +85,29 @@ pub(crate) fn missing_flow(flow: &str, done: &str) -> String {
     )
 }
 
+/// That a run is about to have as many events as it may, before it parks.
+pub(crate) fn long_history(row: &ExecutionRow, most: u64) -> Option<String> {
+    let events = row.next - row.base.min(row.next);
+    (!row.status.is_terminal() && events >= most / 5 * 4).then(|| {
+        format!("{events} of {most} events that a run may have: let the flow `continue_as_new` before that")
+    })
+}
+
+/// What comes after a park: another try, or other code than this program has.
+pub(crate) fn then(report: &ParkReport, row: &ExecutionRow, program: &str) -> String {
+    match &report.wants {
+        Some(code) => format!(
+            "a worker of a program whose `flows` prints `{}` with code {code}, or with code that agrees with the log, \
+             goes on with it by itself",
+            row.flow
+        ),
+        None if report.fault == Fault::MissingFlow => {
+            "a worker of a program that has it goes on by itself".into()
+        }
+        None => command(&[program, "retry"], &[row.id.as_str()], &[]),
+    }
+}
+
 /// A report, line by line.
 pub(crate) fn parked(report: &ParkReport) -> String {
     let mut text = format!("{}: {}\n", report.fault, report.message);
@@ -96,8 +126,14 @@ pub(crate) fn parked(report: &ParkReport) -> String {
 }
 
 /// The head of an execution: names and instants.
-pub(crate) fn head(row: &ExecutionRow, state: &State, lacks_flow: bool, reader: Reader<'_>) -> String {
-    let Reader { now, paint, .. } = reader;
+pub(crate) fn head(
+    row: &ExecutionRow,
+    state: &State,
+    lacks_flow: bool,
+    history: u64,
+    reader: Reader<'_>,
+) -> String {
+    let Reader { program, now, paint } = reader;
     let mut text = format!("{}  {}  {}\n", paint.bold(row.id.as_str()), row.flow, paint.status(row.status));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10}{value}\n"));
     if lacks_flow {
@@ -110,6 +146,9 @@ pub(crate) fn head(row: &ExecutionRow, state: &State, lacks_flow: bool, reader: 
     }
     if let Some(lease) = &row.lease {
         line("worker", format!("{}, its lease ends {}", lease.worker, with_distance(lease.until, now)));
+    } else if row.status == Status::Running && !lacks_flow {
+        let start = command(&[program, "worker"], &[], &[]);
+        line("worker", format!("none holds it: start one with `{start}`"));
     }
     if row.takeovers > 0 {
         line("takeovers", format!("{} in a row without an outcome", row.takeovers));
@@ -117,6 +156,9 @@ pub(crate) fn head(row: &ExecutionRow, state: &State, lacks_flow: bool, reader: 
     line("events", row.next.to_string());
     if state.run > 0 {
         line("run", format!("{}, since event {}", state.run, state.base));
+    }
+    if let Some(long) = long_history(row, history) {
+        line("history", long);
     }
     line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
     match &state.outcome {

@@ -84,5 +84,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
 /// A failure on one short line: its code, and its message if that says more.
 pub(crate) fn failure(failed: &Failed) -> String {
     let Failed { code, message, .. } = failed;
-    shorten(&if code == message { code.clone() } else { format!("{code}: {message}") }, 2 * PAYLOAD)
+    // What the engine itself reports begins with its code.
+    let is_said = message == code || message.starts_with(&format!("{code}: "));
+    shorten(&if is_said { message.clone() } else { format!("{code}: {message}") }, 2 * PAYLOAD)
 }

@@ -552,6 +552,7 @@ mod tests {
             },
             Shape::Emit { id: "emit", event: Some("Grown"), line: 4, column: 5 },
         ],
+        steps: &[],
         parts: &[|| &TREE],
         fingerprint: 0,
     };
@@ -591,6 +592,7 @@ mod tests {
                 ],
             },
         ],
+        steps: &[],
         parts: &[|| &TREE],
         fingerprint: 0,
         run: |_, _| unreachable!("only drawn"),

@@ -2,7 +2,7 @@
 //! Not the finding out: that is [`crate::waits`].
 
 use loom_runtime::{
-    Timestamp,
+    Status, Timestamp,
     view::{Pending, Wait},
 };
 
@@ -39,10 +39,11 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
             Wait::Verdict { frame, attempt, reason, schema } => {
                 line(format!("a verdict on {frame}: nobody knows how attempt {attempt} ended ({reason})"));
                 let result = schema.as_ref().map_or(serde_json::Value::Null, sample).to_string();
+                let attempt = attempt.to_string();
                 for (label, verdict, options) in [
-                    ("it happened", "done", &["--result", &result][..]),
-                    ("it did not ", "again", &[]),
-                    ("give it up ", "give-up", &[]),
+                    ("it happened", "done", &["--result", &result, "--attempt", &attempt][..]),
+                    ("it did not ", "again", &["--attempt", &attempt]),
+                    ("give it up ", "give-up", &["--attempt", &attempt]),
                 ] {
                     let what = [execution, frame.as_str(), verdict];
                     line(format!("  {label}  {}", command(&[program, "verdict"], &what, options)));
@@ -61,7 +62,11 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
                     line(format!("  replies  {}", shorten(&hint(reply), 160)));
                 }
             }
-            Wait::Child { frame, child } => line(format!("child {frame}, as {child}")),
+            Wait::Child { frame, child, status } if *status == Some(Status::Parked.name()) => {
+                line(format!("child {frame}, as {child}, which is parked"));
+                line(format!("  why      {}", command(&[program, "show"], &[child], &[])));
+            }
+            Wait::Child { frame, child, .. } => line(format!("child {frame}, as {child}")),
             Wait::Step { frame, attempt } => line(format!("step {frame}, attempt {attempt}")),
         }
     }

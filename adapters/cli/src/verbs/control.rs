@@ -22,7 +22,10 @@ impl Verbs<'_> {
             (VerdictKind::GiveUp, None) => machine::Verdict::GiveUp,
         };
         let by = self.by(args.by);
-        self.app.judge(&id, &frame, verdict, &by).await?;
+        match args.attempt {
+            Some(attempt) => self.app.judge_attempt(&id, &frame, attempt, verdict, &by).await?,
+            None => self.app.judge(&id, &frame, verdict, &by).await?,
+        }
         if args.detach.set {
             return self.hand_over(&id, &format!("verdict on {frame} of {id} given by {by}")).await;
         }

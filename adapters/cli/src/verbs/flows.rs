@@ -55,6 +55,7 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         }
     };
     line("doc", first_line(flow.doc).to_owned());
+    line("code", format!("{:016x}", registry.code(flow).body));
     if let Some(agent) = registry.agent(flow.name) {
         line("agent", limits(agent));
         line("tools", agent.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", "));
@@ -68,8 +69,8 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
     line("input", shorten(&hint((flow.input)().as_value()), 100));
     line("steps", steps(flow).join(", "));
     line("emits", emitted(flow, registry).join(", "));
-    for gate in flow.all_gates() {
-        line("gate", format!("{} {}", gate.name, shorten(&hint((gate.schema)().as_value()), 80)));
+    for (frame, gate) in flow.all_gates() {
+        line("gate", format!("{frame} {}", shorten(&hint((gate.schema)().as_value()), 80)));
     }
     for message in flow.all_messages() {
         let shown = |schema: SchemaFn| shorten(&hint(schema().as_value()), 80);
@@ -222,14 +223,15 @@ fn as_json(registry: &Registry) -> Value {
 fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
     let gates: Vec<_> = flow
         .all_gates()
-        .iter()
-        .map(|gate| json!({"name": gate.name, "schema": (gate.schema)().as_value()}))
+        .into_iter()
+        .map(|(frame, gate)| json!({"frame": frame, "name": gate.name, "schema": (gate.schema)().as_value()}))
         .collect();
     let messages: Vec<_> = flow.all_messages().into_iter().map(message_json).collect();
     let mut json = json!({
         "name": flow.name,
         "doc": flow.doc,
         "location": flow.location.to_string(),
+        "code": format!("{:016x}", registry.code(flow).body),
         "steps": steps(flow),
         "emits": emitted(flow, registry),
         "gates": gates,

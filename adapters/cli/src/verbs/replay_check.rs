@@ -9,7 +9,13 @@ use loom_runtime::{
 use serde::Serialize;
 
 use super::{Verbs, print_json, unknown};
-use crate::{args::ReplayCheck, console::Console, error::CliError, exit::Exit, render::text::indent};
+use crate::{
+    args::ReplayCheck,
+    console::Console,
+    error::CliError,
+    exit::Exit,
+    render::text::{count, indent},
+};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -60,6 +66,13 @@ pub(crate) async fn replay_check(
     let checked = replay_check_all(registry, source, |logs| bar.set_position(logs)).await;
     bar.finish_and_clear();
     let checked = checked?;
+    if checked.logs == 0 && checked.foreign > 0 {
+        let all = count(checked.foreign, "log");
+        return Err(CliError::refused(format!(
+            "nothing was checked: {all} found, of flows that this program does not have"
+        ))
+        .help("check them with the program that has their flows; `flows` lists those of this one"));
+    }
     let exit = if checked.diverged.is_empty() { Exit::Done } else { Exit::Diverged };
     if json {
         print_json(console, &shape(&checked))?;

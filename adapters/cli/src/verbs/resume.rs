@@ -17,17 +17,31 @@ use crate::{
 
 impl Verbs<'_> {
     pub(super) async fn resume(&mut self, args: Resume) -> Result<Exit, CliError> {
-        let gate: GateAddress = match args.gate.parse() {
-            Ok(gate) => gate,
-            Err(error) => return Err(self.with_gates(CliError::from(error), &args.gate).await),
+        // `order-7/manager` or `order-7 manager`, and then maybe the answer.
+        let mut rest = args.rest.iter();
+        let address = match args.gate.contains('/') {
+            true => args.gate.clone(),
+            false => rest.next().map_or(args.gate.clone(), |gate| format!("{}/{gate}", args.gate)),
         };
-        let answer = match (&args.answer, &args.answer_file) {
-            (Some(json), _) => input::argument("answer", json)?,
-            (None, Some(path)) => input::file(self.console, path)?,
-            (None, None) => {
-                return Err(CliError::usage("an answer is needed: `--answer` or `--answer-file`"));
+        let gate: GateAddress = match address.parse() {
+            Ok(gate) => gate,
+            Err(error) => return Err(self.with_gates(CliError::from(error), &address).await),
+        };
+        let answer = match (rest.next(), &args.answer, &args.answer_file) {
+            (Some(json), None, None) => input::word(self.console, "answer", json)?,
+            (None, Some(json), _) => input::argument("answer", json)?,
+            (None, None, Some(path)) => input::file(self.console, path)?,
+            (None, None, None) => {
+                let error = CliError::usage("an answer is needed, as the last word or with `--answer-file`");
+                return Err(self.with_gates(error, &address).await);
+            }
+            (Some(_), ..) => {
+                return Err(CliError::usage("an answer is given once: as a word or as an option"));
             }
         };
+        if rest.next().is_some() {
+            return Err(CliError::usage("expected a gate and an answer, and found one word more"));
+        }
         let by = self.by(args.by);
         if let Err(error) = self.app.resume(&gate, answer, &by).await {
             let lists = matches!(
@@ -37,7 +51,7 @@ impl Verbs<'_> {
                     | AnswerError::Invalid { .. }
             );
             let error = CliError::from(error);
-            return Err(if lists { self.with_gates(error, &args.gate).await } else { error });
+            return Err(if lists { self.with_gates(error, &address).await } else { error });
         }
         if args.detach.set {
             return self.hand_over(&gate.execution, &format!("{gate} answered by {by}")).await;

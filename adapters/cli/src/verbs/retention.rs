@@ -76,7 +76,7 @@ impl Verbs<'_> {
     pub(super) async fn archive(&mut self, verb: Archive) -> Result<Exit, CliError> {
         match verb {
             Archive::List { archive } => {
-                let executions = self.archive_in(archive)?.executions().await?;
+                let executions = self.archive_to_read(archive)?.executions().await?;
                 if self.json {
                     self.print_json(&Archived { executions })?;
                 } else {
@@ -85,7 +85,7 @@ impl Verbs<'_> {
             }
             Archive::Show { execution, archive } => {
                 let id = self.execution(&execution)?;
-                let Some(log) = self.archive_in(archive)?.read(&id).await? else {
+                let Some(log) = self.archive_to_read(archive)?.read(&id).await? else {
                     return Err(CliError::refused(format!("the archive has nothing of `{id}`"))
                         .help("`archive list` names what it has; what is not archived, `logs` prints"));
                 };
@@ -103,6 +103,16 @@ impl Verbs<'_> {
             }
         }
         Ok(Exit::Done)
+    }
+
+    /// The same, and the folder is there: one that is made when it is first written to is nothing to look at.
+    fn archive_to_read(&self, folder: Option<PathBuf>) -> Result<Arc<dyn ArchiveStore>, CliError> {
+        match folder {
+            Some(folder) if !folder.is_dir() => {
+                Err(CliError::refused(format!("there is no archive: `{}` is no folder", folder.display())))
+            }
+            folder => self.archive_in(folder),
+        }
     }
 
     /// The archive in this folder, else the program's own.

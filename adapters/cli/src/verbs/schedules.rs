@@ -47,7 +47,7 @@ impl Verbs<'_> {
             return Ok(Exit::Done);
         }
         let now = (self.console.now)();
-        let mut table = Table::new(&["FLOW", "SCHEDULE", "NEXT", "RUNNING"]);
+        let mut table = Table::new(&["FLOW", "SCHEDULE", "NEXT", "RUNNING", "LEFT OUT"]);
         for schedule in &schedules {
             let at = schedule.descriptor;
             let next = match (&schedule.paused, schedule.next.first()) {
@@ -55,8 +55,13 @@ impl Verbs<'_> {
                 (None, Some(at)) => with_distance(*at, now),
                 (None, None) => schedule.status.map(|status| status.to_string()).unwrap_or_default(),
             };
-            let running = schedule.running.len().to_string();
-            table.row([schedule.flow.to_owned(), format!("{} ({})", at.cron, at.time_zone), next, running]);
+            let mut running = schedule.running.len().to_string();
+            if !schedule.waiting.is_empty() {
+                running += &format!(", {} to follow", schedule.waiting.len());
+            }
+            let left_out = schedule.left_out.last().map(|at| with_distance(*at, now)).unwrap_or_default();
+            let when = format!("{} ({})", at.cron, at.time_zone);
+            table.row([schedule.flow.to_owned(), when, next, running, left_out]);
         }
         if table.is_empty() {
             self.console.say("no flow of this program has a schedule");
@@ -97,6 +102,8 @@ fn as_json(schedule: &Schedule) -> Value {
         "catch_up": at.catch_up,
         "execution": schedule.execution,
         "running": schedule.running,
+        "waiting": schedule.waiting,
+        "left_out": schedule.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "next": schedule.next.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     if let Some(status) = schedule.status {

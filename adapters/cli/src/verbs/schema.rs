@@ -28,8 +28,10 @@ fn find(registry: &Registry, args: &Schema) -> Result<Value, CliError> {
     let name = args.name.as_deref().unwrap_or_default();
     if let Some(gate) = &args.gate {
         let gates = flow(registry, name)?.all_gates();
-        let known = gates.iter().find(|known| known.name == gate);
-        let known = known.ok_or_else(|| unknown("gate", gate, gates.iter().map(|gate| gate.name)))?;
+        let known = gates.iter().find(|(frame, _)| frame == gate);
+        let known = known.or_else(|| gates.iter().find(|(_, known)| known.name == gate));
+        let (_, known) =
+            known.ok_or_else(|| unknown("gate", gate, gates.iter().map(|(frame, _)| frame.as_str())))?;
         return Ok((known.schema)().to_value());
     }
     if let Some(topic) = &args.topic {
@@ -50,7 +52,7 @@ fn find(registry: &Registry, args: &Schema) -> Result<Value, CliError> {
 }
 
 fn of_flow(flow: &'static FlowDescriptor) -> Value {
-    let gates = flow.all_gates().into_iter().map(|gate| (gate.name.to_owned(), (gate.schema)().to_value()));
+    let gates = flow.all_gates().into_iter().map(|(frame, gate)| (frame, (gate.schema)().to_value()));
     let messages =
         flow.all_messages().into_iter().map(|message| (message.name.to_owned(), of_message(message)));
     json!({

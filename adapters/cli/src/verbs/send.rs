@@ -1,7 +1,7 @@
 //! `send`, `update`: tell an execution something on a topic; `update` prints what the flow replies.
 //! Not answers to gates: that is `resume`.
 
-use loom_runtime::{ExecutionId, SendError, SendMessage, UpdateError, kernel::Payload};
+use loom_runtime::{ExecutionId, SendError, SendMessage, UpdateError, kernel::Payload, view::Look};
 use serde::Serialize;
 
 use super::Verbs;
@@ -18,6 +18,14 @@ use crate::{
     rest::{Rest, rest},
 };
 
+/// What is about to be sent, to whom and by whom.
+struct Sending {
+    id: ExecutionId,
+    message: SendMessage,
+    by: String,
+    body: Payload,
+}
+
 /// What `update --json` prints.
 #[derive(Debug, Serialize)]
 struct Reply<'a> {
@@ -29,7 +37,7 @@ struct Reply<'a> {
 impl Verbs<'_> {
     pub(super) async fn send(&mut self, args: Message) -> Result<Exit, CliError> {
         let Message { told, detach } = args;
-        let (id, message, by) = self.message(&told)?;
+        let Sending { id, message, by, .. } = self.message(&told)?;
         if let Err(error) = message.await {
             return Err(self.with_topics(error, &id, "send"));
         }
@@ -41,7 +49,7 @@ impl Verbs<'_> {
 
     pub(super) async fn update(&mut self, args: Update) -> Result<Exit, CliError> {
         let told = args.told;
-        let (id, message, _) = self.message(&told)?;
+        let Sending { id, message, by, body } = self.message(&told)?;
         let (app, quiet) = (self.app, self.json);
         let sent = match app.send_update(message).await {
             Ok(sent) => sent,
@@ -61,7 +69,7 @@ impl Verbs<'_> {
                 Rest::Interrupted => return Ok(self.stop(&id).await?.0),
             },
         };
-        let Some(reply) = reply else { return self.not_taken(&id, &told).await };
+        let Some(reply) = reply else { return self.without_reply(&id, &told, &by, &body).await };
         let accepted = self.print_reply(&id, &told.topic, reply);
         // What it does next is not for the reply to wait for, and not to be cut short either.
         match rest(app, &id, self.console, quiet).await? {
@@ -71,7 +79,7 @@ impl Verbs<'_> {
     }
 
     /// What the command line says, about to be sent.
-    fn message(&mut self, told: &Told) -> Result<(ExecutionId, SendMessage, String), CliError> {
+    fn message(&mut self, told: &Told) -> Result<Sending, CliError> {
         let (id, body) =
             (self.execution(&told.execution)?, input::word(self.console, "message", &told.body)?);
         let by = self.by(told.by.clone());
@@ -80,7 +88,7 @@ impl Verbs<'_> {
             Some(key) => message.key(key.as_str()),
             None => message,
         };
-        Ok((id, message, by))
+        Ok(Sending { id, message, by, body })
     }
 
     fn print_reply(
@@ -97,9 +105,21 @@ impl Verbs<'_> {
         Ok(())
     }
 
-    /// The execution rests, and the update is still in its inbox.
-    async fn not_taken(&mut self, id: &ExecutionId, told: &Told) -> Result<Exit, CliError> {
+    /// The execution rests, and has not replied: the update is still in its inbox, or the flow waits for something else
+    /// before it replies.
+    async fn without_reply(
+        &mut self,
+        id: &ExecutionId,
+        told: &Told,
+        by: &str,
+        body: &Payload,
+    ) -> Result<Exit, CliError> {
         let (exit, _) = self.run_on(id).await?;
+        let received = Look::at(self.app, id).await?.folded.received;
+        let is_taken = received.iter().any(|one| {
+            let is_open = one.expects_reply && one.reply.is_none() && one.dead_letter.is_none();
+            is_open && one.topic == told.topic && one.by == by && one.body == *body
+        });
         let again = match &told.key {
             Some(key) => {
                 let words = [id.as_str(), &told.topic, &told.body];
@@ -107,7 +127,11 @@ impl Verbs<'_> {
             }
             None => "the next time with `--key`, the reply can be asked for again".to_owned(),
         };
-        self.note(&format!("the update was sent, and is not taken yet: it waits in the inbox\n  {again}"));
+        let stands = match is_taken {
+            true => "was taken, and the flow has not replied yet",
+            false => "was sent, and is not taken yet: it waits in the inbox",
+        };
+        self.note(&format!("the update {stands}\n  {again}"));
         Ok(exit)
     }
 
@@ -123,7 +147,7 @@ impl Verbs<'_> {
         let all = matches!(error, SendError::UnknownTopic { .. });
         let told = CliError::from(error);
         let Some(flow) = flow else { return told };
-        if let Some(gate) = flow.all_gates().into_iter().find(|gate| gate.name == topic) {
+        if let Some((_, gate)) = flow.all_gates().into_iter().find(|(frame, _)| *frame == topic) {
             let command = answer(program, &format!("{id}/{topic}"), &(gate.schema)().to_value());
             return told.help(format!("`{topic}` is a gate, which is answered:\n  {command}"));
         }

@@ -12,11 +12,10 @@ use crate::{
     error::CliError,
     exit::Exit,
     render::{
-        execution::{head, parked},
+        execution::{head, parked, then},
         frame::frames,
         instant::{instant, with_distance},
         received::received,
-        shell::command,
         table::Table,
         text::indent,
         wait,
@@ -37,7 +36,7 @@ impl Verbs<'_> {
         }
         let reader = self.reader();
         let (program, now, paint) = (reader.program, reader.now, reader.paint);
-        let mut text = head(&row, state, self.lacks_flow(&row), reader);
+        let mut text = head(&row, state, self.lacks_flow(&row), self.app.limits().history, reader);
         let mut section = |name: &str, body: String| {
             if !body.is_empty() {
                 text.push_str(&format!("\n{}\n{}", paint.bold(name), indent(&body, 2)));
@@ -47,7 +46,7 @@ impl Verbs<'_> {
             section("UNREADABLE", format!("{trouble}\nwhat follows is the state before it"));
         }
         if let Some(report) = &state.parked {
-            let retry = format!("  then      {}\n", command(&[program, "retry"], &[id.as_str()], &[]));
+            let retry = format!("  then      {}\n", then(report, &row, program));
             let in_doubt = waits.iter().any(|wait| matches!(wait, Wait::Verdict { .. }));
             let helped = in_doubt || pending.iter().any(Pending::helps);
             section("PARKED", format!("{}{}", parked(report), if helped { "" } else { &retry }));

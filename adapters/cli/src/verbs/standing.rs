@@ -12,7 +12,7 @@ use crate::{
     error::CliError,
     exit::Exit,
     render::{
-        execution::{missing_flow, standing},
+        execution::{long_history, missing_flow, standing},
         instant::span,
     },
     rest::{Rest, rest},
@@ -94,6 +94,9 @@ impl Verbs<'_> {
         }
         let text = standing(row, state, &seen.waits, &seen.pending, self.reader());
         self.console.print(&text);
+        if let Some(long) = long_history(row, self.app.limits().history) {
+            self.console.say(&format!("warning: {} has {long}", row.id));
+        }
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! Not a daemon: it stays in the foreground, and a supervisor restarts it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -19,7 +19,7 @@ use crate::{
     console::Console,
     error::CliError,
     exit::Exit,
-    render::{instant::span, shell::command, text::count},
+    render::{execution::long_history, instant::span, shell::command, text::count},
 };
 
 /// How often a worker looks for what has parked.
@@ -49,6 +49,8 @@ impl Verbs<'_> {
         }
         self.warn_of_missing_flows().await?;
         let mut parked: Parks = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
+        let mut long = BTreeSet::new();
+        self.tell_long(&[Status::Running, Status::Suspended], &mut long).await;
         self.app.work();
         let mut wait = LOOK;
         loop {
@@ -57,6 +59,7 @@ impl Verbs<'_> {
                 () = tokio::time::sleep(wait) => {
                     let began = Instant::now();
                     self.tell_parked(&mut parked).await;
+                    self.tell_long(&[Status::Running], &mut long).await;
                     // Many parked executions are not looked at all the time.
                     wait = LOOK.max(began.elapsed() * 20);
                 }
@@ -70,6 +73,7 @@ impl Verbs<'_> {
         let clean = close(self.app, self.console, args.grace).await;
         if clean {
             self.tell_parked(&mut parked).await;
+            self.tell_long(&[Status::Running, Status::Suspended], &mut long).await;
         }
         let left =
             if clean { "stopped" } else { "stopped at once: what ran is taken over when its lease ends" };
@@ -124,6 +128,24 @@ impl Verbs<'_> {
             now.insert(id, next);
         }
         *seen = now;
+    }
+
+    /// Tells of runs that are about to have as many events as they may, each once.
+    async fn tell_long(&mut self, statuses: &[Status], told: &mut BTreeSet<(ExecutionId, u64)>) {
+        let filter = ListFilter { statuses: statuses.to_vec(), limit: COUNTED, ..ListFilter::default() };
+        // As above: a store that fails is tried again.
+        let Ok(rows) = self.app.list(&filter).await else { return };
+        for row in rows {
+            if let Some(long) = long_history(&row, self.app.limits().history)
+                && told.insert((row.id.clone(), row.base))
+            {
+                let message = format!("{} has {long}", row.id);
+                self.tell(
+                    &json!({"event": "warning", "message": message, "execution": row.id}),
+                    &format!("warning: {message}"),
+                );
+            }
+        }
     }
 
     /// What a worker says is its result for programs, and an aside for people.

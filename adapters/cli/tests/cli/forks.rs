@@ -23,8 +23,8 @@ async fn a_fork_goes_another_way_and_the_difference_is_shown() {
     let said = shell.run("diff o f").await.ends(Exit::Done);
     snapshot("diff", &said.out);
     let json = shell.run("diff o f --json").await.ends(Exit::Done).json();
-    assert_eq!((&json["shared"], &json["only_a"]), (&json!(4), &json!(["ship#0", "ship#1"])));
-    assert_eq!(json["changed"][0]["what"], json!(["outcome"]));
+    assert_eq!((&json["shared"], &json["runs"][0]["only_a"]), (&json!(4), &json!(["ship#0", "ship#1"])));
+    assert_eq!(json["runs"][0]["changed"][0]["what"], json!(["outcome"]));
     shell.run("show o").await.ends(Exit::Done).says("completed");
 }
 

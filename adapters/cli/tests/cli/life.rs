@@ -134,7 +134,11 @@ async fn mistakes_are_explained() {
         .ends(Exit::Refused)
         .warns("there is no flow `chekout`")
         .warns("did you mean `checkout`?");
-    shell.run("start zebra").await.ends(Exit::Refused).warns("there are: account, buggy, checkout, pay, ");
+    shell
+        .run("start zebra")
+        .await
+        .ends(Exit::Refused)
+        .warns("there are: account, buggy, careful, checkout, clerk, pay, ");
     shell
         .run("start checkout --input tea")
         .await
@@ -197,7 +201,7 @@ async fn json_that_is_not_whole() {
     shell.run_with_input("start till -", " ").await.ends(Exit::Usage).warns("standard input is empty");
     shell.run_with_input("start till -", "[1").await.ends(Exit::Usage).warns("standard input is incomplete");
     shell.run("start till --input -5").await.ends(Exit::Usage).warns("does not fit");
-    shell.run("resume t/manager").await.ends(Exit::Usage).warns("<--answer <JSON>|--answer-file <FILE>>");
+    shell.run("resume t/manager").await.ends(Exit::Usage).warns("an answer is needed");
     let large = format!("start till --input '\"{}\"'", "x".repeat(5 << 20));
     shell.run(&large).await.ends(Exit::Usage).warns("does not fit");
     let large = format!("start checkout --input '{{\"sku\":\"{}\",\"qty\":1}}'", "x".repeat(5 << 20));
@@ -216,7 +220,8 @@ async fn ids_that_begin_like_options() {
     shell.run("cancel -- -x").await.ends(Exit::Refused).warns("`show -- -x` tells how it ended");
     shell.run("start till --id=-c --input 13").await.ends(Exit::Parked);
     let said = shell.run("show -- -c").await.ends(Exit::Done);
-    said.says("shop verdict -- -c charge again").says("shop verdict --result '\"…\"' -- -c charge done");
+    said.says("shop verdict --attempt 1 -- -c charge again")
+        .says("shop verdict --result '\"…\"' --attempt 1 -- -c charge done");
     shell.run("verdict -- -c charge again").await.ends(Exit::Parked);
     shell.run("list --limit 1").await.ends(Exit::Done).warns("--after=-c");
     shell.run("list --limit 1 --after=-c").await.ends(Exit::Done).says("-x");

@@ -148,6 +148,23 @@ async fn the_program_as_json() {
 }
 
 #[tokio::test]
+async fn gates_are_listed_by_what_answers_them() {
+    let shell = shell().await;
+    let json = shell.run("flows --json").await.json();
+    let signed = json["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == "signed").unwrap();
+    let gates = signed["gates"].as_array().unwrap().iter().map(|gate| (&gate["frame"], &gate["name"]));
+    assert_eq!(
+        gates.collect::<Vec<_>>(),
+        [(&json!("sign"), &json!("sign")), (&json!("countersign"), &json!("sign"))]
+    );
+    let schema = shell.run("schema signed --json").await.json();
+    assert_eq!(keys(&schema["gates"]), ["countersign", "sign"]);
+    let one = shell.run("schema signed --gate countersign --json").await.json();
+    assert_eq!(one, schema["gates"]["countersign"]);
+    shell.run("schema signed --gate cuntersign").await.warns("did you mean `countersign`");
+}
+
+#[tokio::test]
 async fn what_this_build_cannot_read_is_shown_as_it_is() {
     let shell = Shell::default();
     let mut made = Made::new(&shell.store, "odd", "checkout", json!(null));

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails; Clippy sees only the test functions as tests"
 )]
 
+mod advice;
 mod forks;
 mod frozen;
 mod kept;

@@ -78,7 +78,7 @@ async fn mistakes_on_the_command_line_as_json() {
         ("strat till --json", "unrecognized subcommand 'strat'"),
         ("--json show", "<EXECUTION>"),
         ("--json", "requires a subcommand"),
-        ("resume o/manager --json", "<--answer <JSON>|--answer-file <FILE>>"),
+        ("verdict o charge --json", "<VERDICT>"),
     ] {
         let said = shell.run(line).await.ends(Exit::Usage);
         let json: Value = serde_json::from_str(&said.err).unwrap();

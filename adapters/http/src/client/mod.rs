@@ -316,7 +316,22 @@ impl Client {
         verdict: args::Verdict,
     ) -> Result<Execution, ClientError> {
         let (execution, frame) = (execution.to_string(), frame.into());
-        self.call("judge", &args::Judge { execution, frame, verdict, by: self.who() }).await
+        self.call("judge", &args::Judge { execution, frame, verdict, attempt: None, by: self.who() }).await
+    }
+
+    /// Says how this attempt of an in-doubt step ended, and is refused when it is another one that is in doubt.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn judge_attempt(
+        &self,
+        execution: &ExecutionId,
+        frame: &str,
+        attempt: u32,
+        verdict: args::Verdict,
+    ) -> Result<Execution, ClientError> {
+        let (execution, frame, attempt) = (execution.to_string(), frame.into(), Some(attempt));
+        self.call("judge", &args::Judge { execution, frame, verdict, attempt, by: self.who() }).await
     }
 
     /// Tries a parked execution again.

@@ -57,7 +57,7 @@ impl From<ControlError> for Problem {
         let code = match error {
             ControlError::Store(error) => return error.into(),
             ControlError::NotParked { .. } => Code::NotParked,
-            ControlError::NotInDoubt { .. } => Code::NotInDoubt,
+            ControlError::NotInDoubt { .. } | ControlError::AnotherAttempt { .. } => Code::NotInDoubt,
             ControlError::AlreadyJudged { .. } => Code::AlreadyJudged,
             ControlError::Invalid { .. } => Code::InvalidPayload,
         };

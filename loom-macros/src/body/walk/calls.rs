@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut as _;
-use syn::{Expr, ExprAsync, ExprAwait, ExprMethodCall, Local, Pat, Path, Token};
+use syn::{Expr, ExprAsync, ExprAwait, ExprMethodCall, Local, Pat, Token};
 
 use crate::body::calls::{self, Call, Syscall};
 use crate::body::graph::{Arm, Together};
@@ -62,7 +62,7 @@ impl Walker<'_> {
             read.cfgs.clone_from(&self.cfgs);
             match (read.node(), limited) {
                 (Some(timer), Some(Limited { future, limit })) => {
-                    let timer = Arm { label: limit, body: vec![timer], leaves: false };
+                    let timer = Arm { label: limit, body: vec![timer], leaves: false, cfgs: Vec::new() };
                     self.graph.push_parallel(read.method.span(), Together::default(), vec![future, timer]);
                 }
                 (Some(node), None) => self.graph.push(node),
@@ -84,7 +84,7 @@ impl Walker<'_> {
         said: &Together,
     ) -> Option<Limited> {
         let mut limited = None;
-        let is_root = match &mut *call.receiver {
+        let is_root = match calls::bare_mut(&mut call.receiver) {
             Expr::MethodCall(inner) => {
                 limited = self.chain_arguments(inner, decides, said);
                 false
@@ -93,8 +93,8 @@ impl Walker<'_> {
         };
         let recorded = usize::from(is_root && decides);
         self.recorded += recorded;
-        if is_root && matches!(call.method.to_string().as_str(), "run" | "part") {
-            self.called(&mut call.args);
+        if is_root && matches!(call.method.to_string().as_str(), "run" | "part" | "call" | "spawn") {
+            self.called(&call.method, &mut call.args);
         } else if is_root && call.method == "parallel" {
             self.side_by_side(&mut call.args, Some(call.method.span()), said);
         } else if is_root && call.method == "timeout" && call.args.len() == 2 {
@@ -108,20 +108,33 @@ impl Walker<'_> {
         limited
     }
 
-    /// Walks the arguments of `run` and `part`. What is called there is a step or a part, as the types say, so that a
+    /// Walks the arguments of `run`, `part` and the like. What is called there is a step or a part, as the types say, so that a
     /// step `sleep` of the user's own module `time` is not taken for a timer.
-    fn called(&mut self, args: &mut Punctuated<Expr, Token![,]>) {
+    fn called(&mut self, method: &Ident, args: &mut Punctuated<Expr, Token![,]>) {
         for arg in args {
             if self.is_handle(arg) {
                 self.findings.push(Finding::CtxHanded(arg.to_token_stream()));
                 continue;
             }
             match calls::bare_mut(arg) {
-                Expr::Call(call) if calls::path_of(call).is_some_and(|path| !banned::is_foreign(path)) => {
+                Expr::Call(call)
+                    if let Some(callee) =
+                        calls::path_of(call).filter(|path| !banned::is_foreign(path)).cloned() =>
+                {
                     self.recorded += 1;
                     self.visit_expr_mut(&mut call.func);
                     self.recorded -= 1;
-                    self.arguments(&mut call.args);
+                    for arg in &mut call.args {
+                        if self.is_handle(arg) {
+                            self.findings.push(Finding::CtxGiven {
+                                argument: arg.to_token_stream(),
+                                method: method.clone(),
+                                callee: callee.clone(),
+                            });
+                        } else {
+                            self.listed(arg);
+                        }
+                    }
                 }
                 bare => self.visit_expr_mut(bare),
             }
@@ -131,10 +144,10 @@ impl Walker<'_> {
     /// Notes `c.run(..)` after `let c = ctx.clone();`, with all that is chained to it.
     fn is_call_on_clone(&mut self, call: &ExprMethodCall) -> bool {
         let mut methods = vec![&call.method];
-        let mut receiver = &*call.receiver;
+        let mut receiver = calls::bare(&call.receiver);
         while let Expr::MethodCall(inner) = receiver {
             methods.push(&inner.method);
-            receiver = &inner.receiver;
+            receiver = calls::bare(&inner.receiver);
         }
         let Expr::Path(path) = receiver else { return false };
         let Some(name) = path.path.get_ident().filter(|name| self.scope.is_ctx(name)) else { return false };
@@ -153,25 +166,12 @@ impl Walker<'_> {
             || calls::handle_name(expr).is_some_and(|name| self.scope.is_ctx(name))
     }
 
-    /// Notes a path that reaches for the world outside, as it is written or as it was imported.
-    pub(super) fn look_for_bans(&mut self, path: &Path) {
-        let is_variable = path.get_ident().is_some_and(|name| self.scope.binds(name));
-        let imported = self.imports.whole(path).filter(|_| !is_variable);
-        let found = match imported {
-            Some(whole) => banned::ban(&whole).map(|ban| (Some(whole), ban)),
-            None => banned::ban(path).map(|ban| (None, ban)),
-        };
-        if let Some((imported, ban)) = found {
-            self.findings.push(Finding::Banned { path: path.clone(), imported, ban });
-        }
-    }
-
     pub(super) fn arguments(&mut self, args: &mut Punctuated<Expr, Token![,]>) {
         for arg in args {
             if self.is_handle(arg) {
                 self.findings.push(Finding::CtxHanded(arg.to_token_stream()));
             } else {
-                self.visit_expr_mut(arg);
+                self.listed(arg);
             }
         }
     }
@@ -188,6 +188,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn awaited(&mut self, awaited: &mut ExprAwait) {
+        self.awaits_head = calls::heads_with_call(&awaited.base);
         match calls::bare_mut(&mut awaited.base) {
             Expr::Async(block) => self.async_block(block, false),
             base => self.visit_expr_mut(base),
@@ -201,7 +202,10 @@ impl Walker<'_> {
             LineNotes::Ctx => self.ctx.clone(),
             LineNotes::Nobody => return,
         };
-        *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span, self.runtime);
+        // What the compiler is asked of already, it need not tell twice.
+        let asked = matches!(calls::bare_mut(&mut awaited.base), Expr::Call(call) if matches!(*call.func, Expr::Verbatim(_)));
+        let runtime = (!asked).then_some(self.runtime);
+        *awaited.base = rewrite::near(&awaited.base, &handle, awaited.await_token.span, runtime);
     }
 
     /// An `async` block; whether it runs `later` than where it is made.
@@ -228,9 +232,8 @@ impl Walker<'_> {
 
 /// What a chain of method calls hangs on.
 fn receiver_of(call: &mut ExprMethodCall) -> &mut Expr {
-    let mut receiver = &mut *call.receiver;
-    while let Expr::MethodCall(inner) = receiver {
-        receiver = &mut inner.receiver;
+    match calls::bare_mut(&mut call.receiver) {
+        Expr::MethodCall(inner) => receiver_of(inner),
+        receiver => receiver,
     }
-    receiver
 }

@@ -65,7 +65,9 @@ impl Walker<'_> {
         let arms = match args.first_mut() {
             Some(Expr::Path(path)) if let Some(name) = path.path.get_ident() => match self.take(name) {
                 Some(Made::Each(arms)) => Some(arms),
-                Some(Made::Nodes(body)) => Some(vec![Arm { label: name.to_string(), body, leaves: false }]),
+                Some(Made::Nodes(body)) => {
+                    Some(vec![Arm { label: name.to_string(), body, leaves: false, cfgs: Vec::new() }])
+                }
                 None => None,
             },
             Some(argument) => self.each(argument),
@@ -85,7 +87,9 @@ impl Walker<'_> {
     /// Walks the elements of `[a, b]` and `vec![a, b]`, one arm each; `None` and nothing done for anything else.
     fn each(&mut self, list: &mut Expr) -> Option<Vec<Arm>> {
         match list {
-            Expr::Array(array) => Some(array.elems.iter_mut().map(|element| self.arm(element)).collect()),
+            Expr::Array(array) => {
+                Some(array.elems.iter_mut().map(|element| self.listed_arm(element)).collect())
+            }
             Expr::Macro(ExprMacro { mac, .. }) if is_vec(&mac.path) => {
                 let mut elements: Arguments = syn::parse2(mac.tokens.clone()).ok()?;
                 if elements.repeats() {

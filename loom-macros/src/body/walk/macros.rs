@@ -8,14 +8,14 @@ use syn::visit_mut::VisitMut as _;
 use syn::{Expr, Macro};
 
 use crate::body::graph::{Arm, Together};
-use crate::body::label;
 use crate::body::macros::{self, Arguments, Grammar, Matches, Select, SelectHead};
+use crate::body::{Finding, label, rewrite};
 
-use super::Walker;
+use super::{Walker, cfgs};
 
 impl Walker<'_> {
     /// Walks what a listed macro takes, and hands back its tokens; `None` when it is not read.
-    pub(super) fn read_macro(&mut self, mac: &Macro) -> Option<TokenStream> {
+    pub(super) fn read_macro(&mut self, mac: &mut Macro) -> Option<TokenStream> {
         let tokens = mac.tokens.clone();
         match macros::grammar(&mac.path)? {
             Grammar::Arguments => {
@@ -48,8 +48,10 @@ impl Walker<'_> {
         }
     }
 
-    fn select(&mut self, mac: &Macro) -> Option<TokenStream> {
+    fn select(&mut self, mac: &mut Macro) -> Option<TokenStream> {
         let mut select: Select = syn::parse2(mac.tokens.clone()).ok()?;
+        let imported = self.imports.whole(&mac.path);
+        let is_told = macros::is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens);
         self.futures.awaits += 1;
         let mut arms = Vec::new();
         for branch in &mut select.arms {
@@ -57,6 +59,19 @@ impl Walker<'_> {
             self.graph.open();
             let label = match &mut branch.head {
                 SelectHead::Else(_) => "else".to_owned(),
+                SelectHead::Word(word) => {
+                    if !is_told {
+                        self.findings.push(Finding::SelectWord(word.clone()));
+                    }
+                    word.to_string()
+                }
+                SelectHead::Bare(future) => {
+                    if !is_told {
+                        self.findings.push(Finding::SelectBare(future.to_token_stream()));
+                    }
+                    self.visit_expr_mut(future);
+                    label::of(&future.to_token_stream())
+                }
                 SelectHead::Future { pat, future, condition, .. } => {
                     let label = label::of(&future.to_token_stream());
                     if let Some((_, _, condition)) = condition {
@@ -72,12 +87,15 @@ impl Walker<'_> {
             self.scope.back_to(&mark);
         }
         self.graph.push_parallel(mac.path.span(), Together::default(), arms);
+        if mac.path.is_ident("select") && imported.is_none() {
+            rewrite::biased(mac, &mut select, self.runtime);
+        }
         Some(select.into_token_stream())
     }
 
     /// One future of a join as an arm of the graph.
     pub(super) fn arm(&mut self, future: &mut Expr) -> Arm {
-        let label = label::of(&future.to_token_stream());
+        let label = label::of(&cfgs::split(future).1);
         self.graph.open();
         self.visit_expr_mut(future);
         self.graph.close_arm(label)

@@ -8,15 +8,16 @@ mod futures;
 mod inert;
 mod loops;
 mod macros;
+mod reached;
 mod regions;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned as _;
+use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue, ExprIf,
-    ExprLet, ExprMatch, ExprPath, ExprReturn, ExprTry, Item, Local, Macro, Pat, PatIdent, Path, Stmt,
+    Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprConst,
+    ExprContinue, ExprIf, ExprLet, ExprMatch, ExprPath, ExprRepeat, ExprReturn, ExprTry, FieldValue, Item,
+    Local, Macro, Pat, PatIdent, Path, Stmt,
 };
 
 use crate::item::mentions;
@@ -25,7 +26,7 @@ use crate::runtime_path::RuntimePath;
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
 use super::imports::Imports;
-use super::macros::{is_for_debugging, is_unbiased_select, lacks_bias};
+use super::macros::{is_for_debugging, is_unbiased_select};
 use super::scope::Scope;
 use super::{Finding, Survey, label};
 use exits::Jump;
@@ -54,6 +55,9 @@ pub(crate) fn walk(
         run: inert::run_in(&block, ctx),
         jumps: Vec::new(),
         recorded: 0,
+        awaits_head: false,
+        asks: false,
+        asked: Vec::new(),
         notes_lines: false,
         cfgs: Vec::new(),
     };
@@ -66,6 +70,8 @@ pub(crate) fn walk(
         findings: walker.findings,
         continuations: walker.continuations,
         graph: walker.graph.close(),
+        asks: walker.asks,
+        asked: walker.asked,
         notes_lines: walker.notes_lines,
     }
 }
@@ -91,6 +97,11 @@ struct Walker<'c> {
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
     /// nothing is banned in them.
     recorded: usize,
+    /// Whether the next path heads what is awaited.
+    awaits_head: bool,
+    /// Whether the compiler is asked of a path, and what can be asked elsewhere.
+    asks: bool,
+    asked: Vec<Expr>,
     notes_lines: bool,
     /// The conditions of compilation around the place.
     cfgs: Vec<Attribute>,
@@ -106,6 +117,14 @@ impl VisitMut for Walker<'_> {
                 self.arguments(&mut call.args);
             }
             Expr::Await(awaited) => self.awaited(awaited),
+            Expr::Array(array) => array.elems.iter_mut().for_each(|element| self.listed(element)),
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|element| self.listed(element)),
+            Expr::Path(path) => {
+                self.visit_expr_path_mut(path);
+                if let Some(asked) = self.reached(path) {
+                    *expr = asked;
+                }
+            }
             Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => self.any_loop(expr),
             _ => visit_mut::visit_expr_mut(self, expr),
         }
@@ -119,9 +138,13 @@ impl VisitMut for Walker<'_> {
         if let Some(name) = path.get_ident() {
             self.place_future(name);
         }
-        if self.recorded == 0 {
-            self.look_for_bans(path);
-        }
+    }
+
+    /// What is computed by the compiler reaches for nothing.
+    fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}
+
+    fn visit_expr_repeat_mut(&mut self, list: &mut ExprRepeat) {
+        self.visit_expr_mut(&mut list.expr);
     }
 
     fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
@@ -167,23 +190,36 @@ impl VisitMut for Walker<'_> {
 
     fn visit_expr_match_mut(&mut self, branch: &mut ExprMatch) {
         let label = label::of(&branch.expr.to_token_stream());
+        let same = !self.scope.varies(&branch.expr, self.ctx);
         self.visit_expr_mut(&mut branch.expr);
         let mut arms = Vec::new();
         for arm in &mut branch.arms {
             let label = label::of(&arm.pat.to_token_stream());
             let mark = self.scope.mark();
-            self.graph.open();
-            self.visit_pat_mut(&mut arm.pat);
-            self.under(&arm.attrs, |walker| walker.visit_expr_mut(&mut arm.body));
-            arms.push(self.graph.close_arm(label));
+            let attrs = std::mem::take(&mut arm.attrs);
+            arms.push(self.arm_under(&attrs, |walker| {
+                walker.graph.open();
+                walker.visit_pat_mut(&mut arm.pat);
+                if same {
+                    walker.scope.same_since(&mark);
+                }
+                walker.visit_expr_mut(&mut arm.body);
+                walker.graph.close_arm(label)
+            }));
+            arm.attrs = attrs;
             self.scope.back_to(&mark);
         }
         self.graph.push_branch(label, branch.match_token.span, true, arms);
     }
 
     fn visit_expr_let_mut(&mut self, binding: &mut ExprLet) {
+        let same = !self.scope.varies(&binding.expr, self.ctx);
         self.visit_expr_mut(&mut binding.expr);
+        let mark = self.scope.mark();
         self.visit_pat_mut(&mut binding.pat);
+        if same {
+            self.scope.same_since(&mark);
+        }
     }
 
     fn visit_expr_return_mut(&mut self, exit: &mut ExprReturn) {
@@ -229,6 +265,11 @@ impl VisitMut for Walker<'_> {
         }
     }
 
+    fn visit_field_value_mut(&mut self, field: &mut FieldValue) {
+        let attrs = field.attrs.clone();
+        self.under(&attrs, |walker| visit_mut::visit_field_value_mut(walker, field));
+    }
+
     fn visit_expr_block_mut(&mut self, block: &mut ExprBlock) {
         self.labelled_block(block);
     }
@@ -245,6 +286,7 @@ impl VisitMut for Walker<'_> {
             .init
             .as_ref()
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
+        let same = local.init.as_ref().is_some_and(|init| !self.scope.varies(&init.expr, self.ctx));
         let scoped = self.scope_of(local);
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
@@ -260,12 +302,13 @@ impl VisitMut for Walker<'_> {
         if let Some(scoped) = scoped {
             self.scoped(scoped);
         }
+        let mark = self.scope.mark();
         self.visit_pat_mut(&mut local.pat);
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
-        if read::is_literal(local) {
-            self.scope.is_the_same();
+        if same {
+            self.scope.same_since(&mark);
         }
         if is_clone {
             self.scope.stands_for_ctx(&local.pat);
@@ -298,21 +341,18 @@ impl VisitMut for Walker<'_> {
 
     fn visit_macro_mut(&mut self, mac: &mut Macro) {
         let imported = self.imports.whole(&mac.path);
-        if is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens) {
+        let is_random = is_unbiased_select(imported.as_ref().unwrap_or(&mac.path), &mac.tokens);
+        if is_random {
             self.findings.push(Finding::UnbiasedSelect { mac: mac.path.clone() });
         }
         self.futures_in(&mac.tokens, &mac.path);
         let left_out = is_for_debugging(&mac.path) && mentions(&mac.tokens, self.ctx);
         match if left_out { None } else { self.read_macro(mac) } {
             Some(tokens) => mac.tokens = tokens,
-            None if mentions(&mac.tokens, self.ctx) => {
+            None if mentions(&mac.tokens, self.ctx) && !is_random => {
                 self.findings.push(Finding::CtxInMacro { mac: mac.path.clone() });
             }
             None => {}
-        }
-        if lacks_bias(&mac.path, &mac.tokens) {
-            let (at, arms) = (mac.path.span(), &mac.tokens);
-            mac.tokens = quote_spanned!(at=> biased; #arms);
         }
         if exits::panics(&mac.path) {
             self.graph.leave();

@@ -319,6 +319,16 @@ impl Cx {
         self.shared.lock().decisions.get(frame).cloned()
     }
 
+    /// Whether the log holds more than what this pass asks for.
+    pub fn log_goes_on(&self) -> bool {
+        self.shared.lock().ahead.is_none()
+    }
+
+    /// Whether this pass has asked for all that the log holds of it, and the log does not go on.
+    pub fn is_beyond_the_log(&self) -> bool {
+        self.shared.lock().is_beyond_the_log()
+    }
+
     /// The version of the input that the run began with, and the event that holds it.
     pub fn input_version(&self) -> (u32, u64) {
         self.shared.lock().input_version

@@ -14,10 +14,10 @@ use super::{
     replay::settled_child,
 };
 use crate::{
-    Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, Discarded, EffectError, Event,
-    ExecutionId, Fault, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
-    MessageSent, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild, State, Told,
-    UpdateAnswered,
+    Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, EffectError, End, Event,
+    ExecutionId, Fault, Fingerprints, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited,
+    MessageReceived, MessageSent, Migrated, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post,
+    Reply, StartChild, State, Told, UpdateAnswered,
 };
 
 /// Messages that nobody has taken, and frames that wait for some. Both in order: of coming, of opening.
@@ -70,7 +70,7 @@ pub(super) fn unanswering(gate: &FrameId, answer: Payload, by: String) -> Messag
 /// What others are told when an execution ends that cannot be replayed, by what could be read of its log.
 pub fn last_posts(state: &State, me: &ExecutionId, closing: &Event) -> Vec<Post> {
     let Some(mut posts) = news_of_end(state, me, closing) else { return Vec::new() };
-    posts.extend(state.frames.keys().filter_map(|frame| parting(state, me, frame)));
+    posts.extend(state.frames.keys().filter_map(|frame| parting(state, me, frame, false)));
     posts
 }
 
@@ -86,13 +86,15 @@ fn news_of_end(state: &State, me: &ExecutionId, closing: &Event) -> Option<Vec<P
     Some(told.collect())
 }
 
-/// For an open child that nobody waits for any more.
-fn parting(state: &State, me: &ExecutionId, frame: &FrameId) -> Option<Post> {
-    let known = state.frames.get(frame).filter(|f| f.status == FrameStatus::Open)?;
+/// For a child that nobody waits for any more, and that was not told yet, or may not have been there to be told.
+fn parting(state: &State, me: &ExecutionId, frame: &FrameId, early: bool) -> Option<Post> {
+    let is_told = state.ending.as_ref().is_some_and(|ending| ending.waiting.contains(frame));
+    let is_open = |f: &&Frame| early || f.status == FrameStatus::Open;
+    let known = state.frames.get(frame).filter(|f| f.outcome.is_none() && !is_told).filter(is_open)?;
     let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
     let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
     let (key, frame) = (format!("cancel:{me}:{frame}"), frame.clone());
-    Some(Post { to: child.clone(), key, told: Told::Cancel { frame, reason, by }, early: false })
+    Some(Post { to: child.clone(), key, told: Told::Cancel { frame, reason, by }, early })
 }
 
 impl Machine {
@@ -133,6 +135,11 @@ impl Machine {
                 let message = format!("reading a message on `{topic}` panicked: {said}");
                 ParkReport::new(Fault::FlowPanicked, message).frame(&frame)
             })?;
+            if let (Err(reason), Some(home)) = (&checked, self.home) {
+                let said = format!("a message on `{topic}` cannot be read by this program: {reason}");
+                self.post.keep(message, item);
+                return Err(self.left_to(home, ParkReport::new(Fault::Undecodable, said).frame(&frame)));
+            }
             self.journal.consume(item);
             if let Err(reason) = checked {
                 self.commit(Event::MessageDeadLettered(DeadLetter { message, reason }))?;
@@ -143,6 +150,14 @@ impl Machine {
             self.deliver(frame, Event::MessageReceived(received), Settled::Received(message))?;
         }
         Ok(())
+    }
+
+    /// The execution goes back to the code that it came from, which may know better.
+    fn left_to(&mut self, home: Fingerprints, report: ParkReport) -> ParkReport {
+        let from = self.state().code;
+        // Always follows from the state of an execution that has not ended yet.
+        let _ = self.commit(Event::ExecutionMigrated(Migrated { from, to: home, input: None }));
+        report
     }
 
     /// An answer was accepted and comes too late for its gate: whoever gave it finds it on record.
@@ -160,7 +175,7 @@ impl Machine {
     }
 
     /// Nobody will take what is left: the execution ends.
-    fn bury_mail(&mut self) {
+    pub(super) fn bury_mail(&mut self) {
         self.bury_early_answers("the execution ended");
         for (item, message) in std::mem::take(&mut self.post.letters).into_values().flatten() {
             self.journal.consume(item);
@@ -171,7 +186,7 @@ impl Machine {
     }
 
     /// Nobody will reply any more to the updates that the flow took and has not answered: whoever waits is told.
-    fn refuse_updates(&mut self, reason: &str) {
+    pub(super) fn refuse_updates(&mut self, reason: &str) {
         let unanswered = self.cx.shared.lock().take_unanswered();
         for message in unanswered {
             let reason = reason.to_owned();
@@ -192,15 +207,15 @@ impl Machine {
             Message { topic: topic.clone(), body: body.clone(), by: me.to_string(), reply_to: None };
         let key = format!("sent:{me}@{}:{frame}", self.state().base);
         // A child that was asked for is created after this very append, at the earliest.
-        let early = self.children.iter().any(|(_, child)| self.is_child(child, &to));
+        let early = self.children.iter().any(|(_, child)| self.is_child(child, to.as_str()));
         self.commit(Event::MessageSent(MessageSent { frame, to: to.clone(), topic, body }))?;
         self.journal.post(Post { to, key, told: Told::Message(message), early });
         Ok(())
     }
 
-    fn is_child(&self, frame: &FrameId, id: &ExecutionId) -> bool {
+    pub(super) fn is_child(&self, frame: &FrameId, id: &str) -> bool {
         let known = self.state().frames.get(frame);
-        known.is_some_and(|f| matches!(&f.kind, FrameKind::Child { child, .. } if child == id))
+        known.is_some_and(|f| matches!(&f.kind, FrameKind::Child { child, .. } if child.as_str() == id))
     }
 
     pub(super) fn reply(&mut self, frame: FrameId, reply_to: String, reply: Reply) -> Result<(), ParkReport> {
@@ -227,7 +242,7 @@ impl Machine {
     }
 
     /// Whether the child lives although nobody waits for it.
-    fn goes_on_alone(&self, frame: &FrameId) -> bool {
+    pub(super) fn goes_on_alone(&self, frame: &FrameId) -> bool {
         let known = self.state().frames.get(frame).filter(|f| f.outcome.is_none());
         let own =
             |kind: &_| matches!(kind, FrameKind::Child { on_close: OnClose::Abandon, shared: false, .. });
@@ -271,7 +286,7 @@ impl Machine {
 
     pub(super) fn next_child(&mut self) -> Option<Command> {
         let ends = matches!(self.phase, Phase::Closing(_) | Phase::Rolling(_));
-        if !ends && (self.held || !matches!(self.phase, Phase::Live)) {
+        if !ends && (self.held || !matches!(self.phase, Phase::Live | Phase::Ending)) {
             return None;
         }
         self.children.front().filter(|(upto, _)| *upto <= self.journal.durable())?;
@@ -283,6 +298,8 @@ impl Machine {
             return None;
         };
         let (child, flow, input, input_version) = (child.clone(), flow.clone(), input.clone(), *version);
+        let shared = *shared;
+        self.started.insert(frame.clone());
         let parent = Parent { execution: self.config.execution.clone(), frame };
         Some(match shared {
             true => Command::WatchChild { child, by: parent },
@@ -292,14 +309,14 @@ impl Machine {
 
     /// The child that a frame asked for will never be: its call fails.
     pub(super) fn not_started(&mut self, frame: FrameId, error: EffectError) -> Done {
-        let known = self.state().frames.get(&frame).filter(|f| f.status == FrameStatus::Open);
-        let Some(FrameKind::Child { child, .. }) = known.map(|f| &f.kind) else {
-            return Ok(Offered::Ignored("no frame waits for this child"));
-        };
-        if matches!(&error, EffectError::NotStarted { child: of, .. } if of != child.as_str()) {
+        if matches!(&error, EffectError::NotStarted { child, .. } if !self.is_child(&frame, child)) {
             return Ok(Offered::Ignored("the child was another run's"));
         }
-        self.fail(frame, error.into())?;
+        match self.state().frames.get(&frame).map(|f| f.status) {
+            Some(FrameStatus::Open) => self.fail(frame, error.into())?,
+            Some(FrameStatus::Abandoned) => self.discard(frame, Outcome::Failed(error.into()))?,
+            _ => return Ok(Offered::Ignored("no frame waits for this child")),
+        }
         Ok(Offered::Accepted)
     }
 
@@ -311,10 +328,8 @@ impl Machine {
         item: u64,
     ) -> Done {
         self.journal.consume(item);
-        let known = self.state().frames.get(&frame);
-        let is_its =
-            known.is_some_and(|f| matches!(&f.kind, FrameKind::Child { child: of, .. } if of == child));
-        match known.filter(|_| is_its).map(|f| f.status) {
+        let known = self.state().frames.get(&frame).filter(|_| self.is_child(&frame, child.as_str()));
+        match known.map(|f| f.status) {
             Some(FrameStatus::Open) => {
                 let settled = settled_child(&outcome);
                 self.children.retain(|(_, started)| *started != frame);
@@ -323,8 +338,7 @@ impl Machine {
                 Ok(Offered::Accepted)
             }
             Some(FrameStatus::Abandoned) => {
-                let (attempt, outcome) = (0, Some(outcome));
-                self.commit(Event::OutcomeDiscarded(Discarded { frame, attempt, outcome }))?;
+                self.discard(frame, outcome)?;
                 Ok(Offered::Accepted)
             }
             Some(_) => Ok(Offered::Ignored("the child was settled before")),
@@ -334,9 +348,18 @@ impl Machine {
 
     /// What an open child is told when nobody waits for it any more.
     pub(super) fn cancel_child(&self, frame: &FrameId) -> Option<Post> {
-        let post = parting(self.state(), &self.config.execution, frame)?;
+        let post = parting(self.state(), &self.config.execution, frame, false)?;
         // Whoever has the id of a refused one is no child of this execution.
         self.refusal(frame).is_none().then_some(post)
+    }
+
+    /// The same for a child whose end is awaited: one that may not be there yet finds it when it is.
+    pub(super) fn tell_to_end(&self, frame: &FrameId) -> Option<Post> {
+        let is_dropped = self.state().frames.get(frame).is_some_and(|f| f.status == FrameStatus::Abandoned);
+        if is_dropped && self.started.contains(frame) {
+            return None; // it was told then
+        }
+        parting(self.state(), &self.config.execution, frame, true)
     }
 
     /// What others are told of an end, with the end itself.
@@ -358,17 +381,17 @@ impl Machine {
 
     /// A flow that waits to be cancelled is told, and tidies up; any other is dropped.
     pub(super) fn take_cancel(&mut self, reason: String, by: String, force: bool, item: u64) -> Done {
-        self.journal.consume(item);
-        match self.state().cancel.clone() {
-            Some(_) if !force => return Ok(Offered::Ignored("it is being cancelled already")),
-            Some(earlier) => self.cancel(earlier.reason, earlier.by),
-            None if !force && self.cx.shared.lock().heeds_cancel() => {
-                let cancel = Cancelled { reason, by };
-                let event = Event::CancelRequested(cancel.clone());
-                self.deliver(cancellation(), event, Settled::Cancelled(cancel))?;
-            }
-            None => self.cancel(reason, by),
+        let cancel = Cancelled { reason, by };
+        if force || (self.state().cancel.is_none() && !self.cx.shared.lock().heeds_cancel()) {
+            self.cancel(cancel, force, item);
+            return Ok(Offered::Accepted);
         }
+        self.journal.consume(item);
+        if self.state().cancel.is_some() {
+            return Ok(Offered::Ignored("it is being cancelled already"));
+        }
+        let event = Event::CancelRequested(cancel.clone());
+        self.deliver(cancellation(), event, Settled::Cancelled(cancel))?;
         Ok(Offered::Accepted)
     }
 
@@ -377,11 +400,7 @@ impl Machine {
         self.tear_down();
         self.in_doubt_where_lost();
         self.in_doubt_where_running("cancelled");
-        self.revoke_all();
-        self.phase = match self.state().cancel.clone() {
-            Some(cancelled) => Phase::Closing(Box::new(Event::ExecutionCancelled(cancelled))),
-            None => Phase::Rolling(input),
-        };
+        self.end(self.state().cancel.clone().map_or(End::ContinuedAsNew(input), End::Cancelled));
     }
 
     /// Attempts of at-most-once steps that an owner before this one has made, and whose end nobody will ask for.
@@ -412,9 +431,8 @@ impl Machine {
                 self.held = true; // the next owner begins the run
                 Offered::Accepted
             }
-            Input::Cancel { reason, by, item, .. } => {
-                self.journal.consume(item);
-                self.cancel(reason, by);
+            Input::Cancel { reason, by, force, item } => {
+                self.cancel(Cancelled { reason, by }, force, item);
                 Offered::Accepted
             }
             Input::Watch { by, item } => {
@@ -452,10 +470,13 @@ impl Machine {
             origin: state.origin.clone(),
             flags: Vec::new(),
         };
-        self.phase = Phase::Live;
+        (self.phase, self.fault) = (Phase::Live, None);
         self.bury_early_answers("the run is over");
         self.post.waiting.clear();
-        self.refuse_updates("the run ended without a reply");
+        self.started.clear();
+        if self.state().ending.is_none() {
+            self.refuse_updates("the run ended without a reply");
+        }
         let begun = self.commit(Event::ContinuedAsNew(new_run)).and_then(|_| {
             posts.into_iter().for_each(|post| self.journal.post(post));
             self.journal.progressed();
@@ -480,7 +501,10 @@ impl Machine {
             _ => false,
         };
         if ends {
-            self.refuse_updates("the execution ended without a reply");
+            std::mem::take(&mut self.last_items).into_iter().for_each(|item| self.journal.consume(item));
+            if self.state().ending.is_none() {
+                self.refuse_updates("the execution ended without a reply");
+            }
             self.bury_mail();
         }
     }

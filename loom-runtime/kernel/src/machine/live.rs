@@ -1,12 +1,11 @@
 //! Live transitions: each input becomes events, one delivery and what the flow asks for next.
 //! Not the waiting for them: the driver brings inputs, this never blocks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
     cx::{Due, Issue, Op, Settled},
-    exchange::unanswering,
     poll::{Moment, Turn},
 };
 use crate::{
@@ -33,8 +32,8 @@ pub(super) type Done = Result<Offered, ParkReport>;
 impl Machine {
     /// Takes an input that is neither history nor the end of a write.
     pub(super) fn take(&mut self, input: Input) -> Offered {
-        if self.lets_go_alive() && !self.journal.is_writing() {
-            self.phase = Phase::Live; // nobody was told yet that it lets go
+        if !self.journal.is_writing() {
+            self.stay(); // nobody was told yet that it lets go
         }
         let done = match &self.phase {
             Phase::Live => self.take_live(input),
@@ -42,6 +41,7 @@ impl Machine {
                 let ends = !matches!(**event, Event::ExecutionParked(_) | Event::ExecutionSuspended(_));
                 return self.take_closing(input, ends);
             }
+            Phase::Ending => return self.take_ending(input),
             Phase::Rolling(_) => return self.take_rolling(input),
             Phase::Replaying(_) => return self.take_replaying(input),
             Phase::Closed(..) => return Offered::Ignored("the owner has let go"),
@@ -94,52 +94,6 @@ impl Machine {
             Input::Recorded(_) | Input::Live { .. } | Input::Written | Input::Refused => {
                 Ok(Offered::Ignored("not here"))
             }
-        }
-    }
-
-    /// An accepted cancel is latched: it wins over an end that is not written yet. Other items find nobody when it
-    /// ends; else they stay in the inbox, for a refusal to bring them again, or for the next owner.
-    fn take_closing(&mut self, input: Input, ends: bool) -> Offered {
-        match input {
-            // It stays in the inbox, for a flow that would tidy up may go on.
-            Input::Cancel { .. } if self.lets_go_alive() => Offered::Ignored("the owner lets go"),
-            // So does it until code comes that gets to where the flow may have something to tidy up.
-            Input::Cancel { force: false, .. } if self.may_tidy_up_later() => {
-                Offered::Ignored("it waits for code that can tell the flow")
-            }
-            Input::Cancel { reason, by, item, .. } => {
-                self.journal.consume(item);
-                let (reason, by) = match self.state().cancel.clone() {
-                    Some(earlier) => (earlier.reason, earlier.by),
-                    None => (reason, by),
-                };
-                self.cancel(reason, by);
-                Offered::Accepted
-            }
-            Input::HandBack => {
-                self.held = true; // also if it does not let go after all
-                Offered::Ignored("the owner lets go")
-            }
-            Input::Ended { frame, attempt, end } => self.left(&frame, attempt, &end),
-            Input::Message { message, item } if ends => {
-                // Dead-lettered with the end, if the end does not know of it yet; else the store refuses the end.
-                self.post.keep(message, item);
-                Offered::Ignored("the execution ends")
-            }
-            Input::Answer { frame, answer, by, item, .. } if ends => {
-                self.post.keep(unanswering(&frame, answer, by), item);
-                Offered::Ignored("the execution ends")
-            }
-            Input::Watch { by, item } if ends && !self.journal.is_writing() => {
-                self.take_watch(by, item).unwrap_or(Offered::Ignored("the log is damaged"))
-            }
-            Input::Verdict { item, .. } | Input::ChildSettled { item, .. } | Input::Noted { item }
-                if ends =>
-            {
-                self.journal.consume(item);
-                Offered::Ignored("the execution ends")
-            }
-            _ => Offered::Ignored("the owner lets go"),
         }
     }
 
@@ -353,14 +307,26 @@ impl Machine {
         if let Some(due) = due {
             self.dues.remove(&(due, frame.clone()));
         }
-        self.owed.retain(|owed| !matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame));
+        let of_frame = |owed: &Owed| matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame);
+        let (dropped, owed): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.owed).into_iter().partition(of_frame);
+        self.owed = VecDeque::from(owed);
         if let Some(topic) = topic {
             self.post.forget(&topic, opened);
         }
+        let unstarted = self.is_unstarted(&frame) && !self.goes_on_alone(&frame);
         self.forget_child(&frame);
-        let last_word = self.cancel_child(&frame);
+        let last_word = self.cancel_child(&frame).filter(|_| !unstarted);
         self.commit(Event::StepAbandoned(Abandoned { frame: frame.clone() }))?;
         last_word.into_iter().for_each(|post| self.journal.post(post));
+        if unstarted {
+            self.never_started(frame.clone())?;
+        }
+        for owed in dropped {
+            if let Owed::Answer(gate, early) = owed {
+                self.bury_answer(gate, early, "the gate is closed");
+            }
+        }
         if at_most_once && may_have_run {
             self.doubt(frame.clone(), attempt, "abandoned")?;
         }

@@ -6,7 +6,9 @@
 
 mod branch;
 mod call;
+mod closing;
 mod cx;
+mod ending;
 mod exchange;
 mod live;
 mod pass;
@@ -27,9 +29,9 @@ pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
-    Batch, Cancelled, Completed, Delivery, Digest, EffectError, Envelope, Event, ExecutionFailure,
-    ExecutionId, Failed, Fault, Fingerprints, FrameId, FrameKind, Message, Outcome, Parent, ParkReport,
-    Parked, Payload, RetryClass, StartChild, State, Status, Suspended, Timestamp, journal::Journal,
+    Batch, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Failed, Fingerprints, FrameId,
+    FrameKind, Message, Outcome, Parent, ParkReport, Payload, RetryClass, StartChild, State, Status,
+    Timestamp, journal::Journal,
 };
 
 /// What a flow returns: its output, or its error.
@@ -285,8 +287,12 @@ pub struct Machine {
     strays: BTreeMap<FrameId, u32>,
     /// Children to be started, each once the log is durable up to a sequence.
     children: VecDeque<(u64, FrameId)>,
+    /// Those that this owner has had started in this run.
+    started: BTreeSet<FrameId>,
     post: exchange::PostOffice,
     revoked: VecDeque<(FrameId, u32)>,
+    /// Inbox items that the log holds once the end is on record.
+    last_items: Vec<u64>,
     /// Outcomes that the machine owes itself, before it takes others.
     owed: VecDeque<live::Owed>,
     /// Every event before this sequence that an effect can rest on: barrier of default steps.
@@ -296,6 +302,8 @@ pub struct Machine {
     held: bool,
     clock: Timestamp,
     fault: Option<ParkReport>,
+    /// The code that wrote the log so far, when it is not this one: it may read what this one cannot.
+    home: Option<Fingerprints>,
     /// The flow did not come to the end of the log: what it would do with a cancel is not known here.
     misfit: bool,
 }
@@ -308,6 +316,8 @@ enum Phase {
     /// Events of the log come in; one segment is held back until the next outcome completes it.
     Replaying(Option<replay::Segment>),
     Live,
+    /// How the run ends is on record, and children are waited for: see [`State::ending`].
+    Ending,
     /// The owner lets go with this event, once everything before it is on its way.
     Closing(Box<Event>),
     /// The next run begins with this input, once everything before it is durable.
@@ -352,14 +362,17 @@ impl Machine {
             leaving: BTreeMap::new(),
             strays: BTreeMap::new(),
             children: VecDeque::new(),
+            started: BTreeSet::new(),
             post: exchange::PostOffice::default(),
             revoked: VecDeque::new(),
+            last_items: Vec::new(),
             owed: VecDeque::new(),
             facts: 0,
             flush: false,
             held: false,
             clock: Timestamp::EPOCH,
             fault: None,
+            home: None,
             misfit: false,
         }
     }
@@ -465,7 +478,7 @@ impl Machine {
     /// Whether the execution goes on without anything from outside: attempts run, or it closes.
     pub fn is_busy(&self) -> bool {
         let runs = !self.active.is_empty() || !self.leaving.is_empty() || !self.children.is_empty();
-        runs || !matches!(self.phase, Phase::Live)
+        runs || !matches!(self.phase, Phase::Live | Phase::Ending)
     }
 
     /// Whether an attempt waits for the log, or a closing event does.
@@ -516,111 +529,8 @@ impl Machine {
 
     fn refused(&mut self) -> Offered {
         self.journal.refused();
-        // While the flow lives (it waits, or for a verdict), letting go is taken back whole; an end stands, and is
-        // tried again after the inbox was read.
-        if self.lets_go_alive() {
-            self.phase = Phase::Live;
-        }
-        Offered::Accepted
-    }
-
-    /// Whether the owner is about to let go of a flow that could go on here.
-    fn lets_go_alive(&self) -> bool {
-        matches!(self.phase, Phase::Closing(_)) && self.flow.is_some()
-    }
-
-    /// The flow has returned. An accepted cancel is latched: it ends as cancelled, whatever that is.
-    fn finish(&mut self, returned: FlowReturn) {
-        self.revoke_all();
-        self.phase = Phase::Closing(Box::new(match (self.state().cancel.clone(), returned) {
-            (Some(cancelled), _) => Event::ExecutionCancelled(cancelled),
-            (None, Ok(output)) => Event::ExecutionCompleted(Completed { output }),
-            (None, Err(failure)) => Event::ExecutionFailed(ExecutionFailure { failure }),
-        }));
-    }
-
-    /// A fault in code: the flow is torn down, the execution parks.
-    fn park(&mut self, mut report: ParkReport) {
-        if matches!(self.phase, Phase::Closed(..)) {
-            return;
-        }
-        let (wrote, has) = (self.state().code.body, self.config.code.body);
-        let of_code = matches!(report.fault, Fault::Divergence | Fault::Undecodable | Fault::MissingStep);
-        if of_code && wrote != has {
-            report.message = format!("waiting for code {wrote:016x}: {}", report.message);
-            report.wants = Some(format!("{wrote:016x}"));
-        }
-        report.near = report.near.or_else(|| self.cx.shared.lock().near.clone());
-        report.code.get_or_insert_with(|| format!("{:016x}", self.config.code.body));
-        let about = report.frame.as_ref().and_then(|frame| self.state().frames.get(frame));
-        let settled = about.and_then(|frame| frame.settled);
-        report.sequence = report.sequence.or(settled).or(Some(self.state().next.saturating_sub(1)));
-        self.fault = Some(report.clone());
-        self.tear_down();
-        if self.journal.state().status.is_terminal() {
-            // What has ended stays as it ended: the fault is told, not recorded.
-            self.phase = Phase::Closed(self.journal.state().status, false);
-            return;
-        }
-        // Neither can fail for frames that are open; if one does, the report still tells why.
-        let _ = self.give_up_waiting();
-        self.in_doubt_where_running("parked");
-        self.revoke_all();
-        self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
-    }
-
-    /// A fault that kept the flow from coming to where the log ends.
-    fn park_short(&mut self, report: ParkReport) {
-        self.misfit = true;
-        self.park(report);
-    }
-
-    /// Whether the flow that a fault has stopped might tidy up once it is mended.
-    fn may_tidy_up_later(&self) -> bool {
-        let parks =
-            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
-        parks && (self.misfit || self.cx.shared.lock().heeds_cancel())
-    }
-
-    fn cancel(&mut self, reason: String, by: String) {
-        self.tear_down();
-        self.in_doubt_where_running("cancelled");
-        self.revoke_all();
-        self.phase = Phase::Closing(Box::new(Event::ExecutionCancelled(Cancelled { reason, by })));
-    }
-
-    fn suspend(&mut self) -> Offered {
-        if self.is_busy() || self.journal.is_writing() {
-            return Offered::Ignored("something still runs");
-        }
-        let open = |status| !matches!(status, crate::FrameStatus::Settled | crate::FrameStatus::Abandoned);
-        let frames = &self.journal.state().frames;
-        let waiting: Vec<_> =
-            frames.iter().filter(|(_, f)| open(f.status)).map(|(id, _)| id.clone()).collect();
-        let in_doubt = waiting.iter().find(|id| frames[*id].status == crate::FrameStatus::InDoubt);
-        if let Some(frame) = in_doubt {
-            let attempt = frames[frame].attempt;
-            let message = format!("nobody knows whether attempt {attempt} of `{frame}` happened");
-            let report = ParkReport::new(Fault::InDoubt, message).frame(frame);
-            let code = Some(format!("{:016x}", self.config.code.body));
-            let sequence = Some(self.journal.state().next.saturating_sub(1));
-            let report = ParkReport { code, sequence, ..report };
-            self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
-            return Offered::Accepted;
-        }
-        let wake_at = self.next_due();
-        let from_outside = |id: &FrameId| {
-            matches!(
-                frames[id].kind,
-                FrameKind::Gate { .. } | FrameKind::Message { .. } | FrameKind::Child { .. }
-            )
-        };
-        let called = waiting.iter().any(from_outside) || self.cx.shared.lock().heeds_cancel();
-        if wake_at.is_none() && !called {
-            self.park(ParkReport::new(Fault::Stuck, "nothing could ever wake this execution"));
-            return Offered::Accepted;
-        }
-        self.phase = Phase::Closing(Box::new(Event::ExecutionSuspended(Suspended { waiting, wake_at })));
+        // An end stands, and is tried again after the inbox was read.
+        self.stay();
         Offered::Accepted
     }
 
@@ -641,7 +551,11 @@ impl Machine {
             }
         }
         self.dues.clear();
-        self.owed.clear();
+        for owed in std::mem::take(&mut self.owed) {
+            if let live::Owed::Answer(gate, early) = owed {
+                self.early.insert(gate, early); // whoever gave it is told what becomes of it
+            }
+        }
         self.forget_children();
     }
 

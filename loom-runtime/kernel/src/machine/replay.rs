@@ -14,8 +14,8 @@ use super::{
     poll::{Moment, Turn},
 };
 use crate::{
-    Digest, Envelope, Event, Fault, Forked, FrameId, Migrated, NewRun, Outcome, ParkReport, Payload, Resumed,
-    SourceLine, Status, Upcasted,
+    Digest, End, Ending, Envelope, Event, Fault, Fingerprints, Forked, FrameId, Migrated, Outcome,
+    ParkReport, Payload, Resumed, SourceLine, Status, Upcasted,
 };
 
 pub(super) struct Segment {
@@ -63,6 +63,8 @@ enum Role {
     Return,
     /// The flow asked for another run.
     Rollover,
+    /// How the run ends is decided.
+    Ending,
     /// The engine noted something; the flow has no part in it.
     Passive,
 }
@@ -88,6 +90,7 @@ fn role(event: &Event) -> Role {
         Event::ChildStarted(e) => Role::Request(e.frame.clone()),
         Event::ChangeMarked(e) => Role::Request(e.frame.marker()),
         Event::ContinuedAsNew(_) => Role::Rollover,
+        Event::ExecutionEnding(_) => Role::Ending,
         Event::StepStarted(e) if e.attempt == 1 => Role::Request(e.frame.clone()),
         Event::TimerSet(e) => Role::Request(e.frame.clone()),
         Event::GateOpened(e) => Role::Request(e.frame.clone()),
@@ -124,6 +127,11 @@ impl Machine {
         }
         let segment = match self.advance(segment, envelope) {
             Ok(segment) => segment,
+            // An end on record needs no code: the fault is told, not recorded.
+            Err(report) if self.state().ending.is_some() => {
+                self.fault = Some(report);
+                None
+            }
             Err(report) => {
                 self.park_short(report);
                 return Offered::Accepted;
@@ -146,6 +154,11 @@ impl Machine {
         }
         if self.journal.recorded(envelope).is_err() {
             self.journal.skip(envelope.sequence);
+        } else if self.misfit
+            && matches!(envelope.event, Event::ExecutionEnding(_))
+            && self.fault.as_ref().is_some_and(|report| report.fault != Fault::UnreadableLog)
+        {
+            (self.phase, self.misfit) = (Phase::Replaying(None), false); // as in `replay`
         }
         if self.state().status.is_terminal() {
             self.phase = Phase::Closed(self.state().status, false);
@@ -191,14 +204,26 @@ impl Machine {
             }
             Role::Return => {
                 let turn = self.run_segment(segment, Some(envelope))?;
-                self.check_return(envelope, turn)?;
+                self.check_return(envelope, &envelope.event, turn)?;
+                return Ok(None);
+            }
+            Role::Ending => {
+                let Event::ExecutionEnding(Ending { end, .. }) = &envelope.event else { return Ok(None) };
+                // A cancel drops the flow wherever it stands.
+                if !matches!(end, End::Cancelled(_)) {
+                    let turn = self.run_segment(segment, Some(envelope))?;
+                    match end.clone().event() {
+                        Ok(closing) => self.check_return(envelope, &closing, turn)?,
+                        Err(input) => self.check_rollover(envelope, &input, self.state().code, turn)?,
+                    }
+                }
                 return Ok(None);
             }
             Role::Rollover => {
                 let turn = self.run_segment(segment, Some(envelope))?;
                 let Event::ContinuedAsNew(run) = &envelope.event else { return Ok(None) };
                 follows(&run.flags, envelope)?;
-                self.check_rollover(envelope, run, turn)?;
+                self.check_rollover(envelope, &run.input, run.code, turn)?;
                 return Ok(Some(self.begin_run(envelope, run.seed, run.input.clone(), run.input_version)));
             }
         }
@@ -330,9 +355,9 @@ impl Machine {
     }
 
     /// As with inputs: other code than that which wrote the end may compute another value, but not another kind of end.
-    fn check_return(&self, envelope: &Envelope, turn: Turn) -> Result<(), ParkReport> {
+    fn check_return(&self, envelope: &Envelope, closing: &Event, turn: Turn) -> Result<(), ParkReport> {
         let is_other_code = self.state().code.body != self.config.code.body;
-        let found = match (&envelope.event, turn.returned) {
+        let found = match (closing, turn.returned) {
             (Event::ExecutionCompleted(_), Some(Ok(_))) if is_other_code => return Ok(()),
             (Event::ExecutionFailed(_), Some(Err(_))) if is_other_code => return Ok(()),
             (_, None) => "the flow still waits".to_owned(),
@@ -344,10 +369,16 @@ impl Machine {
         Err(diverged(envelope, None, "the outcome differs from the recorded one", found))
     }
 
-    fn check_rollover(&self, envelope: &Envelope, run: &NewRun, turn: Turn) -> Result<(), ParkReport> {
-        let is_other_code = run.code.body != self.config.code.body;
+    fn check_rollover(
+        &self,
+        envelope: &Envelope,
+        next: &Payload,
+        code: Fingerprints,
+        turn: Turn,
+    ) -> Result<(), ParkReport> {
+        let is_other_code = code.body != self.config.code.body;
         let found = match (turn.next_run, turn.returned) {
-            (Some(input), _) if input == run.input || is_other_code => return Ok(()),
+            (Some(input), _) if input == *next || is_other_code => return Ok(()),
             (Some(input), _) => format!("asked for another run with input digest {}", input.digest()),
             (None, Some(_)) => "the flow returned".into(),
             (None, None) => "the flow still waits".into(),
@@ -379,11 +410,22 @@ impl Machine {
         self.phase = Phase::Live;
         let (status, code) = (self.state().status, self.state().code);
         let fresh_start = self.state().next == 1;
+        // It has left a message to others before, and nobody has come: it is for this code to judge.
+        let is_left = |report: &ParkReport| {
+            report.fault == Fault::Undecodable
+                && report.code == Some(format!("{:016x}", self.config.code.body))
+        };
+        self.home =
+            (code != self.config.code && !self.state().parked.as_ref().is_some_and(is_left)).then_some(code);
         let resumed = if fresh_start && status == Status::Running {
             Ok(())
         } else {
             self.commit(Event::ExecutionResumed(Resumed { worker, reason })).map(drop)
         };
+        if self.state().ending.is_some() {
+            self.go_on_ending();
+            return Offered::Accepted;
+        }
         let ran = resumed
             .and_then(|()| segment.map(|segment| self.run_segment(segment, None)).transpose())
             .and_then(|turn| {

@@ -483,6 +483,9 @@ fn the_request_is_settled_for_those_who_ask_later_and_children_can_be_tidied_up(
     assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
     play.child_done("undo", json!(0), 2);
     play.pump();
+    assert_eq!(play.closed, None, "`ship` tidies up too");
+    play.child_done("ship", json!("given back"), 3);
+    play.pump();
     cancelled(&play);
     assert_eq!(play.posted().len(), 1);
     replays(&play, &flow);
@@ -513,6 +516,7 @@ fn k8_a_cancel_waits_for_code_that_can_tell_the_flow() {
         parked.pump();
         parked.parked(fault);
         assert_eq!(parked.consumed(), [0_u64; 0]);
+        assert_eq!(parked.posted(), [""; 0], "this code would not get further the next time");
 
         let mut mended = Play::resume(&parked.log, &fitting);
         assert_eq!(mended.cancel(1), Offered::Accepted);
@@ -557,6 +561,7 @@ fn k8_a_parked_flow_that_replays_takes_a_cancel_as_always() {
             continue;
         }
         play.parked(Fault::StepPanicked);
+        assert_eq!(play.posted(), ["again:1 to test"], "the flow is to be told, and nobody else sees to it");
         let mut play = Play::reading(&play.log, &flow, 7, CODE);
         play.live();
         assert_eq!(play.cancel(1), Offered::Accepted);

@@ -306,6 +306,17 @@ fn any_event_of(kind: Kind) -> BoxedStrategy<Event> {
                 })
                 .boxed()
         }
+        Kind::ExecutionEnding => {
+            let end = prop_oneof![
+                any_payload().prop_map(End::Completed),
+                any_failed().prop_map(End::Failed),
+                (".*", ".*").prop_map(|(reason, by)| End::Cancelled(Cancelled { reason, by })),
+                any_payload().prop_map(End::ContinuedAsNew),
+            ];
+            (end, proptest::collection::btree_set(any_frame(), 0..3))
+                .prop_map(|(end, waiting)| Event::ExecutionEnding(Ending { end, waiting }))
+                .boxed()
+        }
         Kind::EffectDenied => (any_frame(), ".*")
             .prop_map(|(frame, reason)| Event::EffectDenied(EffectDenied { frame, reason }))
             .boxed(),

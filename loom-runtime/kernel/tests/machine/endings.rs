@@ -198,8 +198,16 @@ fn b30_a_cancel_wins_over_an_end_that_is_not_written_and_loses_against_one_that_
     assert_eq!(play.closed, Some(Status::Cancelled));
     assert_eq!(
         play.told(),
-        ["EXECUTION_STARTED", "STEP_STARTED a", "STEP_COMPLETED a", "EXECUTION_CANCELLED"]
+        [
+            "EXECUTION_STARTED",
+            "STEP_STARTED a",
+            "STEP_COMPLETED a",
+            "EXECUTION_ENDING",
+            "EXECUTION_CANCELLED"
+        ]
     );
+    let Event::ExecutionEnding(ending) = &play.log[3].event else { panic!("{:?}", play.log[3]) };
+    assert_eq!(ending.end, kernel::End::Completed(payload(json!(1))), "nothing is lost");
     assert_eq!(play.batches.last().unwrap().consumed, [1]);
     replays(&play, &flow);
 

@@ -163,6 +163,19 @@ fn goldens() -> Vec<Golden> {
             assert_eq!(play.closed, Some(kernel::Status::Cancelled));
             play.log
         }),
+        ("cancelled-while-a-child-lives", parenting(), |flow| {
+            let mut play = Play::start(flow);
+            play.cancel(1);
+            play.pump();
+            assert_eq!(play.suspend(), kernel::Status::Suspended);
+            let mut play = Play::resume(&play.log, flow);
+            for (frame, item) in [("pack", 2), ("ship", 3), ("bill", 4)] {
+                play.child_done(frame, json!("too late"), item);
+            }
+            play.pump();
+            assert_eq!(play.closed, Some(kernel::Status::Cancelled));
+            play.log
+        }),
         ("runs-of-changed-code", rolling(), |flow| {
             let mut play = Play::start(flow);
             for run in 0..3 {

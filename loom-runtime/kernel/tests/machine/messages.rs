@@ -38,6 +38,52 @@ fn mail(log: &[kernel::Envelope]) -> Mail {
     (taken, dead)
 }
 
+/// The newer code reads numbers, the older one only texts.
+fn reading(check: kernel::machine::Check) -> Flow {
+    flow(move |cx| async move { ok(told(receive_checked(&cx, "get", "orders", check).await)) })
+}
+
+#[test]
+fn b58_a_message_that_foreign_code_cannot_read_is_left_to_the_code_of_the_log() {
+    let (older, newer) = (
+        reading(|body| body.decode::<String>().map(drop).map_err(|e| e.to_string())),
+        reading(|body| body.decode::<u64>().map(drop).map_err(|e| e.to_string())),
+    );
+    let (v1, v2) =
+        (kernel::Fingerprints { body: 1, structure: 1 }, kernel::Fingerprints { body: 2, structure: 1 });
+    let mut play = Play::start(&older);
+    assert_eq!(play.suspend(), Status::Suspended);
+    let mut play = Play::resume_with(&play.log, &newer, v2);
+    assert_eq!(play.suspend(), Status::Suspended);
+
+    // A worker of the older release gets it, with a message that is not for it.
+    let mut wrong = Play::resume_with(&play.log, &older, v1);
+    wrong.message("orders", json!(7), 1);
+    wrong.pump();
+    let report = wrong.parked(Fault::Undecodable);
+    assert_eq!((report.wants.as_deref(), report.frame), (Some("0000000000000002"), Some(id("get"))));
+    assert_eq!(wrong.consumed(), [0_u64; 0], "it stays in the inbox");
+    assert_eq!(wrong.state().code, v2, "the log is the newer code's");
+    // The other reads it.
+    let mut right = Play::resume_with(&wrong.log, &newer, v2);
+    right.message("orders", json!(7), 1);
+    right.pump();
+    assert_eq!(right.output(), json!(7));
+    replays(&right, &newer);
+    // What that one cannot read either, nobody can.
+    let mut right = Play::resume_with(&wrong.log, &newer, v2);
+    right.message("orders", json!([]), 1);
+    right.flush();
+    assert_eq!((mail(&right.log).1.len(), right.consumed()), (1, vec![1]));
+    // And if nobody else has come, the older one goes by what it can read.
+    let mut alone = Play::resume_with(&wrong.log, &older, v1);
+    alone.message("orders", json!(7), 1);
+    alone.message("orders", json!("tea"), 2);
+    alone.pump();
+    assert_eq!(alone.output(), json!("tea"));
+    assert_eq!(mail(&alone.log).1.len(), 1);
+}
+
 #[test]
 fn messages_that_come_before_the_wait_are_kept_in_order() {
     let flow = taking(3);

@@ -70,6 +70,30 @@ fn assert_bodies(world: &World) {
     }
 }
 
+/// The same program beside children: one that is awaited, one that loses a race, and one that each run leaves behind.
+fn with_children(Program { runs, mut leaves, node }: Program) -> Program {
+    use crate::program::{How, Node};
+    let child = |how| Node::Child(how, kernel::OnClose::Cancel);
+    let lost =
+        Node::Race(Box::new(child("broken")), Box::new(Node::Step("ok", kernel::Delivery::AtLeastOnce)));
+    leaves.push(child("ok"));
+    Program { runs, leaves, node: Node::Join(How::All, vec![node, lost, child("ok")]) }
+}
+
+/// How often an owner has let go of an end that waited.
+fn waits_for_children(log: &[kernel::Envelope]) -> usize {
+    let (mut ending, mut waits) = (false, 0);
+    for envelope in log {
+        match envelope.event.kind() {
+            Kind::ExecutionEnding => ending = true,
+            Kind::ContinuedAsNew => ending = false,
+            Kind::ExecutionSuspended if ending => waits += 1,
+            _ => {}
+        }
+    }
+    waits
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 
@@ -180,6 +204,49 @@ proptest! {
         drop(trace);
     }
 
+    /// B69 and B70: whoever owns it and whenever it is cancelled, it does not end, nor go on as new, while a child lives
+    /// that does not go on by itself: [`World`] looks at every append. And what it comes to is the same.
+    #[test]
+    fn b69_b70_no_end_while_a_child_lives(program in any_program().prop_map(with_children), seed: u64) {
+        let flow = flow_of(&program, &Trace::default());
+        let run = |cancel_at, crash_odds| {
+            let mut world = World::new(&flow, seed);
+            (world.slow_children, world.hand_backs) = (true, true);
+            (world.cancel_at, world.crash_odds) = (cancel_at, crash_odds);
+            (world.run(), world)
+        };
+        let (status, calm) = run(None, None);
+        prop_assert_eq!(status, Status::Completed);
+        let (status, crashing) = run(None, Some(15));
+        prop_assert_eq!((status, value(&crashing.log)), (Status::Completed, value(&calm.log)));
+        let stride = usize::try_from(calm.points / 20 + 1).unwrap();
+        for point in (1..=calm.points).step_by(stride) {
+            for odds in [None, Some(15)] {
+                let (_, cancelled) = run(Some(point), odds);
+                let play = Play::reading(&cancelled.log, &flow, 1_000, CODE);
+                prop_assert_eq!(play.state(), &State::of(&cancelled.log).unwrap());
+                prop_assert_eq!(play.machine.fault(), None);
+            }
+        }
+    }
+
+    /// A cancel by force ends it too, at any point; it waits for no child.
+    #[test]
+    fn a_cancel_by_force_at_any_point_ends_it(program in any_program(), seed: u64, before in 0..20_u64) {
+        let (calm, flow, _) = history(&program, seed, None);
+        let stride = usize::try_from(calm.points / 20 + 1).unwrap();
+        for point in (1..=calm.points).step_by(stride) {
+            let mut world = World::new(&flow, seed);
+            (world.cancel_at, world.force_at) = (Some(point.saturating_sub(before)), Some(point));
+            world.crash_odds = Some(30);
+            world.run();
+            prop_assert_eq!(world.log.iter().filter(|e| ends(&e.event)).count(), 1);
+            let play = Play::reading(&world.log, &flow, 1_000, CODE);
+            prop_assert_eq!(play.state(), &State::of(&world.log).unwrap());
+            prop_assert_eq!(play.machine.fault(), None);
+        }
+    }
+
     /// B49: answers that come before their gates are kept until the gates open, whoever owns the execution then.
     #[test]
     fn b49_early_answers_are_kept(program in any_program(), seed: u64) {
@@ -237,11 +304,21 @@ fn random_histories_reach_every_kind_of_event() {
         Kind::OutcomeDiscarded,
         Kind::CancelRequested,
         Kind::ExecutionCancelled,
+        Kind::ExecutionEnding,
         Kind::ChangeMarked,
         Kind::ContinuedAsNew,
     ] {
         assert!(kinds.get(&kind).copied().unwrap_or(0) > 10, "{}: {kinds:?}", kind.name());
     }
+    let waited = (0..40).filter(|seed| {
+        let program = with_children(any_program().new_tree(&mut runner).unwrap().current());
+        let mut world = World::new(&flow_of(&program, &Trace::default()), *seed);
+        (world.slow_children, world.cancel_at) = (true, Some(12));
+        world.run();
+        waits_for_children(&world.log) > 0
+    });
+    let waited = waited.count();
+    assert!(waited > 10, "{waited} times an owner let go while the end waited");
     lengths.sort_unstable();
     assert!(lengths[100] >= 20 && lengths[199] >= 80, "{lengths:?}");
 }

@@ -53,6 +53,30 @@ fn every_cut_of_every_run_replays(log: &[Envelope], flow: &Flow) {
 }
 
 #[test]
+fn b57_an_update_without_a_reply_is_refused_as_its_run_ends() {
+    let flow = counting(|cx, run| async move {
+        if run > 0 {
+            return ok(told(gate(&cx, "ask", None).await));
+        }
+        receive(&cx, "get", "orders").await;
+        next(&cx, run).await
+    });
+    let mut play = Play::start(&flow);
+    let (topic, body, by) = ("orders".into(), payload(json!(1)), "ann".into());
+    let message = kernel::Message { topic, body, by, reply_to: Some("update-7".into()) };
+    play.offer(Input::Message { message, item: 1 });
+    play.pump();
+    play.flush();
+    assert_eq!(play.state().run, 1);
+    let refused = play.log.iter().filter_map(|e| match &e.event {
+        Event::MessageDeadLettered(letter) => letter.message.reply_to.as_deref(),
+        _ => None,
+    });
+    assert_eq!(refused.collect::<Vec<_>>(), ["update-7"], "{:?}", play.told());
+    replays(&play, &flow);
+}
+
+#[test]
 fn a_run_begins_with_its_input_and_the_ids_of_the_one_before() {
     let flow = rounds(3);
     let mut play = Play::start(&flow);
@@ -192,12 +216,16 @@ fn what_a_run_left_behind_is_over() {
     assert!(matches!(play.wait(600), Offered::Ignored(_)), "nothing fires any more");
     play.end("work", AttemptEnd::Returned(payload(json!("late"))));
     play.pump();
-    assert_eq!(play.state().run, 1);
-    play.flush();
+    assert_eq!(play.state().run, 0, "`ship` has not ended");
     assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
     let with = play.batches.iter().find(|batch| !batch.posts.is_empty()).unwrap();
-    assert!(with.events.iter().any(|e| e.event.kind() == Kind::ContinuedAsNew), "with the new run");
-    assert_eq!(play.consumed(), [1], "the early answer is used up");
+    assert!(with.events.iter().any(|e| e.event.kind() == Kind::ExecutionEnding), "with the end of the run");
+    play.child_done("ship", json!("late"), 9);
+    play.pump();
+    assert_eq!(play.state().run, 1);
+    play.flush();
+    assert_eq!(play.posted().len(), 1);
+    assert_eq!(play.consumed(), [9, 1], "the early answer is used up");
     assert_eq!(play.pending(), ["ask".to_owned()].into());
     assert_eq!(play.machine.next_due(), None);
     // What comes for the run before finds nobody.
@@ -213,7 +241,7 @@ fn what_a_run_left_behind_is_over() {
     assert_eq!(play.offer(answer("for the second", 3)), Offered::Accepted);
     play.pump();
     assert_eq!(play.output(), json!("for the second"));
-    assert_eq!(play.consumed(), [1, 2, 3]);
+    assert_eq!(play.consumed(), [9, 1, 2, 3]);
     every_cut_of_every_run_replays(&play.log, &flow);
 }
 
@@ -231,6 +259,9 @@ fn an_end_or_a_child_of_the_run_before_is_not_taken_for_one_of_this() {
     let mut play = Play::start(&flow);
     let old = play.child_of("ship");
     play.done("work", json!(0));
+    assert_eq!(play.state().run, 0, "its end would be taken for that of the next run's");
+    play.child_done("ship", json!("at last"), 9);
+    play.pump();
     assert_eq!(play.state().run, 1);
     let outcome = kernel::Outcome::Completed(payload(json!("the old one")));
     let late = Input::ChildSettled { frame: id("ship"), child: old.clone(), outcome, item: 1 };

@@ -85,14 +85,19 @@ pub(crate) struct World {
     posted: u64,
     /// Items that the owner left in the inbox, because it was about to let go.
     returned: BTreeSet<u64>,
+    /// Whether the execution has ended.
+    over: bool,
     /// The last item that it was told of before it made its last batch.
     seen: u64,
     /// How long the log was at first.
     from: u64,
     messages: u64,
-    /// Children that were started, and those that run.
+    /// Children that were started, those that run, and those that have ended, and how.
     born: BTreeSet<ExecutionId>,
     children: BTreeMap<ExecutionId, StartChild>,
+    ended: BTreeMap<ExecutionId, Outcome>,
+    /// What becomes of each child when this execution no longer waits for it.
+    policies: BTreeMap<ExecutionId, OnClose>,
     /// Keys of what others were told.
     told: BTreeSet<(ExecutionId, String)>,
     /// Gates that somebody has answered: each once.
@@ -107,15 +112,34 @@ pub(crate) struct World {
     pub(crate) crash_at: Option<u64>,
     /// Somebody cancels at this point, if anybody does.
     pub(crate) cancel_at: Option<u64>,
+    /// Somebody cancels by force at this point, if anybody does.
+    pub(crate) force_at: Option<u64>,
+    forced: bool,
     /// And at random, once in so many points; at most [`MOST_CRASHES`] times.
     pub(crate) crash_odds: Option<usize>,
     crashes: u32,
+    /// Children take their time.
+    pub(crate) slow_children: bool,
     /// Owners hand the execution back now and then.
     pub(crate) hand_backs: bool,
     pub(crate) points: u64,
 }
 
 const MOST_CRASHES: u32 = 6;
+
+/// For what did not come through the inbox.
+const NO_ITEM: u64 = 0;
+
+fn policy(envelope: &Envelope) -> Option<(ExecutionId, OnClose)> {
+    match &envelope.event {
+        Event::ChildStarted(e) => Some((e.child.clone(), e.on_close)),
+        _ => None,
+    }
+}
+
+fn ends_a_run(event: &Event) -> bool {
+    event.ends().is_some() || matches!(event, Event::ContinuedAsNew(_))
+}
 
 impl World {
     pub(crate) fn new(flow: &Flow, seed: u64) -> Self {
@@ -125,14 +149,17 @@ impl World {
     pub(crate) fn over(log: Vec<Envelope>, flow: &Flow, seed: u64) -> Self {
         let now = log.last().unwrap().at;
         let (inbox, answered, again, bodies, quiet) = Default::default();
-        let (returned, born, children, told) = Default::default();
+        let (returned, born, children, ended, told) = Default::default();
         Self {
             returned,
+            over: false,
             seen: 0,
             from: log.len() as u64,
             messages: 0,
             born,
             children,
+            ended,
+            policies: log.iter().filter_map(policy).collect(),
             told,
             owners: log.len() as u64,
             log,
@@ -147,8 +174,11 @@ impl World {
             quiet,
             crash_at: None,
             cancel_at: None,
+            force_at: None,
+            forced: false,
             crash_odds: None,
             crashes: 0,
+            slow_children: false,
             hand_backs: false,
             points: 0,
         }
@@ -214,29 +244,30 @@ impl World {
     }
 
     /// A child begins, unless it has begun before.
-    fn begin_child(&mut self, play: &Play) {
+    fn begin_child(&mut self, play: &mut Play) {
         let started = play.children.last().unwrap().clone();
         let is_its = |e: &Envelope| matches!(&e.event, Event::ChildStarted(c) if c.child == started.child);
         assert!(play.log.iter().any(is_its), "`{}` starts before that is durable", started.child);
-        let cancelled = self.told.contains(&(started.child.clone(), "cancel:parent".into()));
-        assert!(!cancelled, "`{}` starts after it was cancelled", started.child);
         if self.born.insert(started.child.clone()) {
             self.children.insert(started.child.clone(), started);
+        } else if let Some(outcome) = self.ended.get(&started.child).cloned() {
+            // Whoever starts it once more learns how it has ended.
+            let (frame, child, item) = (started.parent.frame, started.child, NO_ITEM);
+            play.offer(Input::ChildSettled { frame, child, outcome, item });
         }
     }
 
     fn end_a_child(&mut self) {
         let at = self.choices.below(self.children.len());
         let child = self.children.keys().nth(at).unwrap().clone();
-        let outcome = {
-            let started = &self.children[&child];
-            end_of_child(&started.flow, started.parent.frame.as_str())
+        let StartChild { child, parent, flow, .. } = self.children.remove(&child).unwrap();
+        let is_cancelled = self.told.iter().any(|(to, key)| *to == child && key.starts_with("cancel:"));
+        // One that is to stop may have done what it had to all the same.
+        let outcome = match is_cancelled && !self.choices.one_in(4) {
+            true => Outcome::Cancelled { reason: "no longer waited for".into(), by: "test".into() },
+            false => end_of_child(&flow, parent.frame.as_str()),
         };
-        self.settle_child(&child, outcome);
-    }
-
-    fn settle_child(&mut self, child: &ExecutionId, outcome: Outcome) {
-        let Some(StartChild { child, parent, .. }) = self.children.remove(child) else { return };
+        self.ended.insert(child.clone(), outcome.clone());
         self.post(|item| Input::ChildSettled { frame: parent.frame, child, outcome, item });
     }
 
@@ -247,22 +278,30 @@ impl World {
 
     /// The store has a batch: what it took from the inbox is gone, and others are told.
     fn is_durable(&mut self, batch: &Batch) {
-        for item in &batch.consumed {
+        for item in batch.consumed.iter().filter(|item| **item != NO_ITEM) {
             assert!(self.inbox.remove(item).is_some(), "item {item} was consumed twice");
         }
+        self.policies.extend(batch.events.iter().filter_map(policy));
         for post in &batch.posts {
-            assert!(self.told.insert((post.to.clone(), post.key.clone())), "{post:?} was told twice");
-            if let Told::Cancel { reason, by, .. } = &post.told {
-                let (reason, by) = (reason.clone(), by.clone());
-                self.settle_child(&post.to, Outcome::Cancelled { reason, by });
+            let is_cancel = matches!(post.told, Told::Cancel { .. });
+            if is_cancel && !post.early && !self.born.contains(&post.to) {
+                continue; // there is nobody to be told
+            }
+            let is_new = self.told.insert((post.to.clone(), post.key.clone()));
+            assert!(is_new || is_cancel && post.early, "{post:?} was told twice");
+        }
+        if batch.events.iter().any(|e| ends_a_run(&e.event)) && !self.forced {
+            for child in self.children.keys() {
+                assert_eq!(self.policies[child], OnClose::Abandon, "`{child}` outlives who has started it");
             }
         }
+        self.over |= batch.closes && batch.events.last().is_some_and(|e| e.event.ends().is_some());
     }
 
     /// Every message was taken or told of, in order, and no answer twice; no child was forgotten, or goes on that should not.
     fn assert_all_was_told(&self) {
         let mut mail: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        let mut policies = BTreeMap::new();
+        let mut settled = BTreeSet::new();
         let mut answers = 0;
         for envelope in self.log.iter().filter(|e| e.sequence >= self.from) {
             match &envelope.event {
@@ -272,17 +311,35 @@ impl World {
                 | Event::MessageDeadLettered(DeadLetter { message, .. }) => {
                     mail.entry(&message.topic).or_default().push(message.body.decode().unwrap());
                 }
-                Event::ChildStarted(e) => drop(policies.insert(&e.child, e.on_close)),
                 _ => {}
             }
         }
-        assert!(answers <= self.answered.len(), "{answers} of {:?}", self.answered);
+        let mut run = 0;
+        for envelope in &self.log {
+            match &envelope.event {
+                Event::ContinuedAsNew(e) => run = e.run,
+                Event::ChildSettled(e) => drop(settled.insert((run, &e.frame))),
+                Event::OutcomeDiscarded(e) => drop(settled.insert((run, &e.frame))),
+                _ => {}
+            }
+        }
+        assert_eq!(answers, self.answered.len(), "{:?}\n{:#?}", self.answered, told_log(&self.log));
+        assert!(self.inbox.is_empty(), "{:?}", self.inbox);
         assert!(mail.values().all(|items| items.is_sorted_by(|a, b| a < b)), "{mail:?}");
         assert_eq!(mail.values().flatten().count() as u64, self.messages, "{mail:?}");
-        for (child, on_close) in policies {
-            match on_close {
-                OnClose::Abandon => assert!(self.born.contains(child), "`{child}` was never started"),
-                OnClose::Cancel => assert!(!self.children.contains_key(child), "`{child}` still runs"),
+        let mut run = 0;
+        for envelope in &self.log {
+            match &envelope.event {
+                Event::ContinuedAsNew(e) => run = e.run,
+                Event::ChildStarted(e) if e.on_close == OnClose::Abandon => {
+                    let before = envelope.sequence < self.from;
+                    assert!(before || self.born.contains(&e.child), "`{}` was never started", e.child);
+                }
+                Event::ChildStarted(e) => {
+                    let is_told = settled.contains(&(run, &e.frame));
+                    assert!(is_told || self.forced, "nobody knows how `{}` ended", e.child);
+                }
+                _ => {}
             }
         }
     }
@@ -303,7 +360,11 @@ impl World {
         self.post(|item| Input::Verdict { run: None, frame, verdict, by: "ann".into(), item });
     }
 
+    /// A store takes nothing for what has ended.
     fn post(&mut self, input: impl FnOnce(u64) -> Input) {
+        if self.over {
+            return;
+        }
         self.posted += 1;
         self.inbox.insert(self.posted, input(self.posted));
     }
@@ -324,7 +385,7 @@ impl World {
 
     /// Somebody answers a gate, whether it is open yet or not.
     pub(crate) fn answer(&mut self, run: u64, frame: &str) {
-        if self.answered.insert((run, frame.to_owned())) {
+        if !self.over && self.answered.insert((run, frame.to_owned())) {
             let (frame, answer) = (id(frame), result(frame));
             self.post(|item| Input::Answer { run, frame, answer, by: "ann".into(), item });
         }
@@ -335,6 +396,10 @@ impl World {
         self.points += 1;
         if self.cancel_at == Some(self.points) {
             self.post(|item| Input::Cancel { reason: "enough".into(), by: "ann".into(), force: false, item });
+        }
+        if self.force_at == Some(self.points) {
+            self.forced = true;
+            self.post(|item| Input::Cancel { reason: "now".into(), by: "bob".into(), force: true, item });
         }
         let drawn = self.crash_odds.is_some_and(|odds| self.choices.one_in(odds));
         if self.crash_at != Some(self.points) && !(drawn && self.crashes < MOST_CRASHES) {
@@ -419,7 +484,11 @@ impl World {
         can.extend(play.running.iter().map(|_| 'e'));
         can.extend(unread.map(|_| 'i'));
         can.extend(due.map(|_| 't'));
-        can.extend(self.children.keys().map(|_| 'k'));
+        if !self.slow_children || self.choices.one_in(8) {
+            can.extend(self.children.keys().map(|_| 'k'));
+        }
+        // While the end waits, owners let go.
+        can.extend(play.state().ending.as_ref().map(|_| 's'));
         if can.is_empty() || self.choices.one_in(8) {
             can = vec!['s', 'f', 'a', 'c', 'm'];
         }
@@ -428,7 +497,7 @@ impl World {
             'k' => self.end_a_child(),
             'm' => {
                 // A store takes none for what has ended.
-                if self.messages < 10 && !State::of(&play.log).unwrap().status.is_terminal() {
+                if self.messages < 10 && !self.over {
                     let topic = ["t", "u", "nobody"][self.choices.below(3)];
                     self.post_message(topic);
                 }

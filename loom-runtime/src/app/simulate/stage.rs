@@ -150,6 +150,14 @@ impl Stage {
                 return Ok(true);
             }
         }
+        // Those that the flow leaves behind are told to stop, and so they do.
+        let left = self.machine.state().awaited().next().map(|(frame, child)| (frame.clone(), child.clone()));
+        if let Some((frame, child)) = left {
+            let (reason, by) = ("the simulated flow has ended".to_owned(), "simulation".to_owned());
+            let (outcome, item) = (Outcome::Cancelled { reason, by }, self.item());
+            self.offer(Input::ChildSettled { frame, child, outcome, item });
+            return Ok(true);
+        }
         while let Some(frame) = self.children.pop_front() {
             if let Some((child, outcome)) = self.child(&frame)? {
                 let item = self.item();

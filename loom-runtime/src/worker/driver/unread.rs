@@ -19,8 +19,9 @@ pub(super) struct Unread {
 }
 
 impl Driver {
-    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it.
-    /// What else is in its inbox is left to the next owner.
+    /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it. One
+    /// whose log a newer build wrote is not ended by this one, unless by force: the cancel waits for a program that can
+    /// tell the flow. What else is in its inbox is left to the next owner.
     pub(super) async fn close_unread(
         &mut self,
         Unread { base, next, report }: Unread,
@@ -32,7 +33,7 @@ impl Driver {
                 if !matches!(Item::read(&waiting), Some(Input::Cancel { .. })) {
                     continue;
                 }
-                let state = self.what_can_be_read(base, next).await?;
+                let (state, is_newer) = self.what_can_be_read(base, next).await?;
                 // Where not even the start can be read, whoever says to be the parent is believed.
                 let is_blank = state.flow.is_empty();
                 let read = if is_blank {
@@ -40,8 +41,9 @@ impl Driver {
                 } else {
                     Item::read_for(&waiting, state.parent.as_ref())
                 };
-                if let (Some(Input::Cancel { reason, by, item, .. }), Some(closing)) =
+                if let (Some(Input::Cancel { reason, by, item, force }), Some(closing)) =
                     (read, batch.events.last_mut())
+                    && (force || !is_newer)
                 {
                     closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
                     batch.posts = last_posts(&state, &self.execution, &closing.event);
@@ -54,19 +56,19 @@ impl Driver {
         }
     }
 
-    /// The state of a run, up to the first event that cannot be read.
-    async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<State, Gone> {
+    /// The state of a run, up to the first event that cannot be read; and whether a newer build can read that one.
+    async fn what_can_be_read(&mut self, base: u64, next: u64) -> Result<(State, bool), Gone> {
         let (mut state, mut from, mut page) = (State::default(), base, PAGE);
         while from < next {
             let records = match self.engine.store.read(&self.execution, from, page).await {
-                Ok(records) if records.is_empty() => return Ok(state),
+                Ok(records) if records.is_empty() => return Ok((state, false)),
                 Ok(records) => records,
                 // One row of many, maybe.
                 Err(StoreError::Corrupt(_)) if page > 1 => {
                     page = 1;
                     continue;
                 }
-                Err(StoreError::Corrupt(_)) => return Ok(state),
+                Err(StoreError::Corrupt(_)) => return Ok((state, false)),
                 Err(error) => {
                     self.pause(&error).await?;
                     continue;
@@ -75,11 +77,12 @@ impl Driver {
             for record in &records {
                 match Envelope::decode(&self.execution, record) {
                     Ok(envelope) if state.apply(&envelope).is_ok() => {}
-                    _ => return Ok(state),
+                    Ok(_) => return Ok((state, false)),
+                    Err(unreadable) => return Ok((state, unreadable.is_newer())),
                 }
             }
             from += records.len() as u64;
         }
-        Ok(state)
+        Ok((state, false))
     }
 }

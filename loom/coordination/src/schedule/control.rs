@@ -20,7 +20,7 @@ pub(super) enum Control {
     Resume {
         by: String,
     },
-    /// Starts a run at once, whatever else goes on.
+    /// Starts a run as soon as others let it.
     Trigger {
         #[schemars(with = "i64")]
         at: Timestamp,

@@ -1,16 +1,17 @@
 //! Schedules as a program sees them from outside: what is due, and ways to pause, trigger and backfill.
 //! Not their keeping: whatever is asked for here waits in the inbox of the schedule's execution until a worker takes it.
 
-use std::{future::Future, ops::Range};
+use std::{collections::BTreeMap, future::Future, ops::Range};
 
 use loom_runtime::{
     App, ExecutionId, ScheduleDescriptor, SendError, Status, Timestamp,
-    kernel::{Event, FrameId, InvalidId},
+    kernel::{Abandoned, ChildSettled, Event, InvalidId, StepFailed},
     ports::StoreError,
 };
 
 use super::{
     control::{Control, TOPIC},
+    keeper::CATCH_UP,
     run_id,
     spec::{MOST, Spec},
     state::{State, unreadable},
@@ -59,6 +60,11 @@ pub struct Schedule {
     /// The executions that it has started and that go on. With [`Overlap::Allow`](loom_runtime::Overlap::Allow), those
     /// that began long ago are not listed.
     pub running: Vec<ExecutionId>,
+    /// The executions that it will start once the policy on overlaps lets it.
+    pub waiting: Vec<ExecutionId>,
+    /// Instants that get no run, since another one went on when they came, or the schedule was paused before their
+    /// turn: the latest 20. A backfill runs them.
+    pub left_out: Instants,
     /// The next instants, as far as they are known to come: none when it is paused or has ended.
     pub next: Instants,
 }
@@ -130,8 +136,8 @@ impl Schedules for App {
 }
 
 impl ScheduleHandle {
-    /// Starts nothing from now on, until it is resumed. Runs that go on do so, and what was asked for by
-    /// [`ScheduleHandle::trigger`] and [`ScheduleHandle::backfill`] is started.
+    /// Starts nothing from now on, until it is resumed. Runs that go on do so, what was asked for by
+    /// [`ScheduleHandle::trigger`] and [`ScheduleHandle::backfill`] is started, and what else waits is left out.
     ///
     /// # Errors
     /// See [`ScheduleError`].
@@ -147,7 +153,9 @@ impl ScheduleHandle {
         self.tell(Control::Resume { by: by.into() }).await
     }
 
-    /// Starts a run now, whatever else goes on; answers its id. Its nominal instant is the time.
+    /// Starts a run now; answers its id. Its nominal instant is the time. While another one goes on, it waits for that
+    /// one's end, unless [`Overlap`](loom_runtime::Overlap) is to allow both, or to cancel that one. It is never left out
+    /// but for a newer one that cancels.
     ///
     /// # Errors
     /// See [`ScheduleError`].
@@ -159,7 +167,9 @@ impl ScheduleHandle {
     }
 
     /// Starts a run for each instant of a range (its start included, its end not) that has none yet, oldest first;
-    /// answers their ids. One after another, beside the schedule's own runs; all at once if those may overlap.
+    /// answers their ids. One after another, and never beside a run that goes on; all at once if runs may overlap.
+    /// With [`Overlap::Cancel`](loom_runtime::Overlap::Cancel), the next instant that comes cancels the one that goes on,
+    /// and the rest run after it.
     ///
     /// # Errors
     /// See [`ScheduleError`]; a range holds at most 1,000 instants.
@@ -194,10 +204,20 @@ impl ScheduleHandle {
             status: row.as_ref().map(|row| row.status),
             paused: None,
             running: Vec::new(),
+            waiting: Vec::new(),
+            left_out: Vec::new(),
             next: Vec::new(),
         };
-        if let Some(row) = row {
-            (schedule.paused, schedule.running) = self.so_far(row.base).await?;
+        if let Some(row) = row
+            && let Some(state) = self.so_far(row.base).await?
+        {
+            let ids = |instants: &mut dyn Iterator<Item = &Timestamp>| -> Result<Vec<_>, _> {
+                instants.map(|at| run_id::of_run(flow, *at).parse().map_err(unreadable)).collect()
+            };
+            schedule.running = ids(&mut state.running.iter())?;
+            schedule.waiting = ids(&mut state.waiting.keys())?;
+            schedule.left_out = state.left_out.into();
+            schedule.paused = state.paused;
         }
         let is_over = schedule.status.is_some_and(Status::is_terminal);
         if !is_over && schedule.paused.is_none() {
@@ -206,29 +226,42 @@ impl ScheduleHandle {
         Ok(schedule)
     }
 
-    /// By whom it is paused and what goes on, by the log of the keeper's run that begins at `base`.
-    async fn so_far(&self, base: u64) -> Result<(Option<String>, Vec<ExecutionId>), StoreError> {
-        let log = self.app.log(&self.execution, base, usize::MAX >> 1).await?;
-        let (mut state, mut running) = (None, Vec::<(FrameId, ExecutionId)>::new());
+    /// Where the keeper stands, by the log of its run that begins at `base`.
+    async fn so_far(&self, base: u64) -> Result<Option<State>, StoreError> {
+        let mut log = self.app.log(&self.execution, base, usize::MAX >> 1).await?.into_iter();
+        let first = log.next().map(|envelope| match envelope.event {
+            Event::ExecutionStarted(e) => e.input.decode::<State>().map_err(unreadable),
+            Event::ContinuedAsNew(e) => e.input.decode::<State>().map_err(unreadable),
+            _ => Err(unreadable("its run begins with something else")),
+        });
+        let Some(mut state) = first.transpose()? else { return Ok(None) };
+        let mut runs = BTreeMap::new();
+        let catch_up = format!("{CATCH_UP}#");
         for envelope in log {
             match envelope.event {
-                Event::ExecutionStarted(e) => state = Some(e.input.decode::<State>().map_err(unreadable)?),
-                Event::ContinuedAsNew(e) => state = Some(e.input.decode::<State>().map_err(unreadable)?),
                 Event::MessageReceived(e) if e.message.topic == TOPIC => {
-                    let control = e.message.body.decode::<Control>().map_err(unreadable)?;
-                    if let Some(state) = &mut state {
-                        state.heed(control, envelope.at);
+                    state.heed(e.message.body.decode().map_err(unreadable)?, envelope.at);
+                }
+                Event::DecisionRecorded(e) if e.frame.as_str().starts_with(&catch_up) => {
+                    state.come_due(e.value.decode().map_err(unreadable)?);
+                }
+                Event::ChildStarted(e) => {
+                    if let Some(at) = run_id::nominal(&e.child) {
+                        state.begin(at);
+                        runs.insert(e.frame, at);
                     }
                 }
-                Event::ChildStarted(e) => running.push((e.frame, e.child)),
-                Event::ChildSettled(e) => running.retain(|(frame, _)| *frame != e.frame),
-                Event::StepFailed(e) => running.retain(|(frame, _)| *frame != e.frame),
-                Event::StepAbandoned(e) => running.retain(|(frame, _)| *frame != e.frame),
+                Event::ChildSettled(ChildSettled { frame, .. })
+                | Event::StepFailed(StepFailed { frame, .. })
+                | Event::StepAbandoned(Abandoned { frame, .. }) => {
+                    if let Some(at) = runs.get(&frame) {
+                        state.end(*at);
+                    }
+                }
                 _ => {}
             }
         }
-        let running = running.into_iter().map(|(_, run)| run).collect();
-        Ok((state.and_then(|state| state.paused), running))
+        Ok(Some(state))
     }
 
     async fn tell(&self, control: Control) -> Result<(), ScheduleError> {

@@ -2,10 +2,10 @@
 //! Not tied to a process: where it sleeps, nothing is held.
 
 use std::{
-    collections::BTreeSet,
     future::{Future as _, poll_fn},
     pin::Pin,
     task::Poll,
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -49,9 +49,10 @@ impl Flow for Keeper {
         versions: loom_runtime::InputVersions::FIRST,
         schedule: None,
         graph: &[],
+        steps: &[],
         parts: &[],
         // Counted up when what it asks for changes: no macro reads its tokens.
-        fingerprint: 1,
+        fingerprint: 2,
         run: run_flow::<Self>,
     };
 
@@ -59,6 +60,9 @@ impl Flow for Keeper {
         Box::pin(Desk::new(ctx, state).keep())
     }
 }
+
+/// The name of the decision which instants have come.
+pub(super) const CATCH_UP: &str = "catch-up";
 
 /// A run of the keeper does not grow beyond this many events.
 const LONGEST: u64 = 1_000;
@@ -71,52 +75,61 @@ struct Desk {
     turn: u64,
     control: Receive<Control>,
     due: Option<(Timestamp, Sleep)>,
+    /// Over once all runs that were asked for exist, and could be cancelled.
+    leaving: Option<Sleep>,
     runs: Vec<Run>,
-    /// What this run of the keeper has started or found again: an instant has one execution, asked for once.
-    asked: BTreeSet<Timestamp>,
 }
 
 /// An execution of the flow that goes on.
 struct Run {
     at: Timestamp,
     call: CallDynamic,
-    /// Whether it comes from the backlog, beside the schedule's own.
-    made_up: bool,
+    /// Whether it is cancelled when this run of the keeper ends.
+    ends_with_call: bool,
 }
 
 enum Happened {
     Told(Control),
-    Ended,
+    Ended(Timestamp),
     Due(Timestamp),
+    AllExist,
 }
 
 impl Desk {
     fn new(ctx: Ctx, mut state: State) -> Self {
         let control = ctx.receive(TOPIC).key(0);
         state.see(state.seen.unwrap_or(ctx.now()));
-        Self { ctx, state, turn: 0, control, due: None, runs: Vec::new(), asked: BTreeSet::new() }
+        Self { ctx, state, turn: 0, control, due: None, leaving: None, runs: Vec::new() }
     }
 
     async fn keep(mut self) -> Result<(), Error> {
         // What an earlier run of the keeper has started is found again by its id and frame, ended or not.
         for at in std::mem::take(&mut self.state.running) {
-            self.start(at, false);
-        }
-        if let Some(at) = self.state.making_up.take() {
-            self.start(at, true);
+            self.start(at);
         }
         loop {
-            self.start_what_waits();
-            if self.is_long() {
-                return self.begin_anew().await;
+            if self.is_to_leave() {
+                if !self.runs.iter().any(|run| run.ends_with_call) {
+                    return self.begin_anew().await;
+                }
+                if self.leaving.is_none() {
+                    let turn = self.next_turn();
+                    self.leaving = Some(self.ctx.sleep(Duration::ZERO).id("leave").key(turn));
+                }
+            } else {
+                self.leaving = None;
+                while let Some(at) = self.state.next() {
+                    self.start(at);
+                }
             }
             if self.due.is_none() && self.state.paused.is_none() {
                 self.look_ahead().await;
             }
             match self.wait().await {
                 Happened::Told(control) => self.heed(control),
-                Happened::Ended => {}
+                Happened::Ended(at) => self.state.end(at),
                 Happened::Due(at) => self.keep_up(at).await,
+                Happened::AllExist => return self.begin_anew().await,
             }
         }
     }
@@ -138,14 +151,11 @@ impl Desk {
     }
 
     async fn wait(&mut self) -> Happened {
-        let Self { control, due, runs, .. } = self;
+        let Self { control, due, leaving, runs, .. } = self;
         let ended = poll_fn(|context| {
             // The first poll starts a run. Those behind one that has ended get theirs at the next wait, in the same pass.
             match runs.iter_mut().position(|run| Pin::new(&mut run.call).poll(context).is_ready()) {
-                Some(ended) => {
-                    runs.remove(ended);
-                    Poll::Ready(())
-                }
+                Some(ended) => Poll::Ready(runs.remove(ended).at),
                 None => Poll::Pending,
             }
         });
@@ -158,95 +168,62 @@ impl Desk {
                 None => std::future::pending().await,
             }
         };
+        let all_exist = async {
+            match leaving {
+                Some(timer) => timer.await,
+                None => std::future::pending().await,
+            }
+        };
         loom_runtime::select! {
-            () = ended => Happened::Ended,
+            at = ended => Happened::Ended(at),
             control = control => Happened::Told(control),
             at = timer => Happened::Due(at),
+            () = all_exist => Happened::AllExist,
         }
     }
 
     fn heed(&mut self, control: Control) {
         let turn = self.next_turn();
         self.control = self.ctx.receive(TOPIC).key(turn);
-        if let Control::Trigger { at } = control {
-            self.start(at, false);
-        } else if self.state.heed(control, self.ctx.now()) {
+        if self.state.heed(control, self.ctx.now()) {
             self.due = None;
         }
     }
 
-    /// The timer has fired: starts what is due by now, and moves on from the nominal instant.
+    /// The timer has fired: notes what is due by now, and moves on from the nominal instant.
     async fn keep_up(&mut self, at: Timestamp) {
         let (turn, seen, spec) = (self.turn, self.seen(), self.state.spec.clone());
         let now = self.ctx.now().max(at);
-        let mut due = self.ctx.decide("catch-up", move || spec.due(seen, now)).key(turn).await;
+        let due = self.ctx.decide(CATCH_UP, move || spec.due(seen, now)).key(turn).await;
         (self.due, self.state.seen) = (None, Some(now));
-        let Some(latest) = due.pop() else { return };
-        if self.state.spec.overlap == Overlap::Allow {
-            due.into_iter().for_each(|at| self.start(at, false));
-        } else {
-            self.state.backlog.extend(due);
-        }
-        let is_free = self.own().next().is_none();
-        match self.state.spec.overlap {
-            Overlap::Skip if !is_free => {}
-            Overlap::Queue if !is_free => drop(self.state.queued.get_or_insert(latest)),
-            Overlap::Cancel => {
-                self.runs.retain(|run| run.made_up);
-                // Not started here: a new run of the keeper may begin in between.
-                self.state.queued = Some(latest);
-            }
-            Overlap::Skip | Overlap::Allow | Overlap::Queue => self.start(latest, false),
-        }
-    }
-
-    /// The runs that the policy on overlaps looks at.
-    fn own(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(|run| !run.made_up)
-    }
-
-    fn start_what_waits(&mut self) {
-        if self.own().next().is_none()
-            && !self.must_leave()
-            && let Some(at) = self.state.queued.take()
-        {
-            self.start(at, false);
-        }
-        let all_at_once = self.state.spec.overlap == Overlap::Allow;
-        while all_at_once || self.runs.iter().all(|run| !run.made_up) {
-            let Some(at) = self.state.backlog.pop_front() else { break };
-            self.start(at, true);
-        }
+        self.state.come_due(due);
     }
 
     /// Starts the run of an instant, unless that was asked for before.
-    fn start(&mut self, at: Timestamp, made_up: bool) {
-        if !self.asked.insert(at) {
+    fn start(&mut self, at: Timestamp) {
+        if !self.state.begin(at) {
             return;
         }
-        let on_close = match self.state.spec.overlap {
-            Overlap::Cancel if !made_up => OnClose::Cancel,
-            _ => OnClose::Abandon,
-        };
+        let ends_with_call = self.state.spec.overlap == Overlap::Cancel && !self.state.ending.contains(&at);
+        let on_close = if ends_with_call { OnClose::Cancel } else { OnClose::Abandon };
         let flow = self.state.flow.clone();
         let call = self.ctx.call_dynamic("run", &*flow, Payload::null()).key(run_id::instant(at));
         let call = call.execution(run_id::of_run(&flow, at)).on_close(on_close);
-        self.runs.push(Run { at, call, made_up });
+        self.runs.push(Run { at, call, ends_with_call });
     }
 
-    /// Whether this run of the keeper has grown long enough.
-    fn must_leave(&self) -> bool {
+    /// Whether to go on as a new run of the keeper: so as to cancel what goes on, or because this one is long. What goes
+    /// on is not cancelled for that.
+    fn is_to_leave(&self) -> bool {
         let (events, most) = self.ctx.history();
-        events > LONGEST.min(most / 2)
+        let is_long = events > LONGEST.min(most / 2) && !self.runs.iter().any(|run| run.ends_with_call);
+        // One that was started under another policy is found again first, under this one.
+        let is_to_cancel = |run: &Run| !self.state.ending.contains(&run.at);
+        is_long || self.state.pressing().is_some() && self.runs.iter().any(is_to_cancel)
     }
 
-    /// Whether to leave now: a run that ends with its call is not given up for that.
-    fn is_long(&self) -> bool {
-        let cancels = self.state.spec.overlap == Overlap::Cancel;
-        self.must_leave() && (!cancels || self.own().next().is_none())
-    }
-
-    /// Begins a new run of the keeper. With `allow` nobody needs to know what goes on; else it is found again.
+    /// Begins a new run of the keeper, which cancels the runs that end with their calls. That finds again what goes on,
+    /// and waits for it; with `allow` nobody needs to know.
     async fn begin_anew(mut self) -> Result<(), Error> {
         if self.state.spec.overlap == Overlap::Allow {
             poll_fn(|context| {
@@ -256,10 +233,9 @@ impl Desk {
                 Poll::Ready(())
             })
             .await;
-        } else {
-            self.state.running = self.own().map(|run| run.at).collect();
-            self.state.making_up = self.runs.iter().find(|run| run.made_up).map(|run| run.at);
+            self.state.running.clear();
         }
+        self.state.ending.extend(self.runs.iter().filter(|run| run.ends_with_call).map(|run| run.at));
         let state = Payload::encode(&self.state)?;
         self.ctx.continue_dynamic(state).await
     }

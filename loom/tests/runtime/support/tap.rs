@@ -77,6 +77,7 @@ struct Inner {
     /// How many events were read.
     events_read: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
+    newer: Mutex<Option<(ExecutionId, u64)>>,
     /// How long a read of an inbox takes.
     slow_inbox: Mutex<Duration>,
 }
@@ -99,6 +100,7 @@ impl Default for Tap {
             turned_away: AtomicUsize::new(0),
             events_read: AtomicUsize::new(0),
             damage: Mutex::new(None),
+            newer: Mutex::new(None),
             slow_inbox: Mutex::new(Duration::ZERO),
         }))
     }
@@ -176,6 +178,11 @@ impl Tap {
     /// Shows this event of this log with a payload that is none.
     pub(crate) fn damage(&self, execution: &ExecutionId, sequence: u64) {
         *self.0.damage.lock().unwrap() = Some((execution.clone(), sequence));
+    }
+
+    /// Shows this event of this log as one of a newer build.
+    pub(crate) fn newer(&self, execution: &ExecutionId, sequence: u64) {
+        *self.0.newer.lock().unwrap() = Some((execution.clone(), sequence));
     }
 
     pub(crate) fn mend(&self) {
@@ -333,6 +340,12 @@ impl EventStore for Tapped {
         {
             let hit = records.iter_mut().filter(|record| record.sequence == *sequence);
             hit.for_each(|record| record.payload = "{\"fra".into());
+        }
+        if let Some((newer, sequence)) = self.tap.0.newer.lock().unwrap().as_ref()
+            && newer == execution
+        {
+            let hit = records.iter_mut().filter(|record| record.sequence == *sequence);
+            hit.for_each(|record| record.kind = "EXECUTION_FROZEN".into());
         }
         Ok(records)
     }

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 #[flow]
 async fn checkout(ctx: Ctx) -> loom::Result<()> {
     let started = Instant::now();
-    let _ = (ctx.now(), SystemTime::now(), std::time::SystemTime::now(), started);
+    let _ = (ctx.now(), SystemTime::now(), started);
     Ok(())
 }
 

@@ -1,5 +1,4 @@
-//! A `select!` by its bare name is told to be biased, whichever was imported: that of futures, which never is, does not
-//! compile. What the body imports itself is known by its path.
+//! A `select!` by its bare name is made biased, whichever was imported, but for that of futures, which never is. What the body imports itself is known by its path.
 
 mod in_the_file {
     use futures_util::{FutureExt as _, select};

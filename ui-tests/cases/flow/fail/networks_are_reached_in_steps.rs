@@ -13,6 +13,12 @@ use std::net::TcpStream;
 async fn checkout(ctx: Ctx) -> loom::Result<usize> {
     let _ = ctx.now();
     TcpStream::connect("shop:80").ok();
+    Ok(1)
+}
+
+#[flow]
+async fn fetch(ctx: Ctx) -> loom::Result<usize> {
+    let _ = ctx.now();
     Ok(reqwest::get("http://shop").await)
 }
 

@@ -31,3 +31,24 @@ pub(crate) async fn account(ctx: Ctx) -> loom::Result<i64> {
     ctx.receive::<()>("sure").await;
     Ok(balance)
 }
+
+/// Replies to a question once somebody else has said yes or no.
+#[flow]
+pub(crate) async fn clerk(ctx: Ctx) -> loom::Result<()> {
+    loop {
+        let question = ctx.receive::<String>("ask").update::<bool>().await;
+        let answer = ctx.suspend::<bool>("boss").await?;
+        question.accept(&answer);
+    }
+}
+
+/// Asks whether all is in order before it ends.
+#[flow]
+pub(crate) async fn careful(ctx: Ctx) -> loom::Result<()> {
+    select! {
+        _ = ctx.cancelled() => {}
+        () = ctx.receive::<()>("never") => {}
+    }
+    ctx.suspend::<bool>("order").await?;
+    Ok(())
+}

@@ -117,6 +117,14 @@ pub(crate) async fn buggy(ctx: Ctx) -> Result<u32, ShopError> {
 /// Whether [`buggy`] is mended.
 pub(crate) static MENDED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
+/// Asks two people, one of them for more.
+#[flow]
+pub(crate) async fn signed(ctx: Ctx) -> Result<bool, ShopError> {
+    let first = ctx.suspend::<bool>("sign").await?;
+    let second = ctx.suspend::<Approval>("sign").id("countersign").await?;
+    Ok(first && second.approved)
+}
+
 /// Waits for a day.
 #[flow]
 pub(crate) async fn tomorrow(ctx: Ctx) -> Result<(), ShopError> {

@@ -158,7 +158,10 @@ impl Verb for args::Judge {
             args::Verdict::Again => machine::Verdict::Again,
             args::Verdict::GiveUp => machine::Verdict::GiveUp,
         };
-        host.app.judge(&id, &frame, verdict, &self.by).await?;
+        match self.attempt {
+            Some(attempt) => host.app.judge_attempt(&id, &frame, attempt, verdict, &self.by).await?,
+            None => host.app.judge(&id, &frame, verdict, &self.by).await?,
+        }
         standing(host, &id).await
     }
 }

@@ -1,0 +1,207 @@
+//! How a run ends: its children are told to stop, and their ends are awaited before its own is written.
+//! Not the closing itself: what must be told with the last event is in `exchange`.
+//!
+//! The wait is in the log (`EXECUTION_ENDING`), so that the owner may let go, and another one goes on with it: from
+//! there on no code is needed, and nothing is delivered to the flow. Where there is nobody to wait for, the closing
+//! event comes at once, and there is no such event.
+
+use std::collections::BTreeSet;
+
+use super::{Early, Input, Machine, Offered, Phase, live::Done};
+use crate::{
+    Cancelled, Discarded, EffectError, End, Ending, Event, FrameId, FrameKind, OnClose, Outcome, ParkReport,
+};
+
+impl End {
+    fn phase(self) -> Phase {
+        match self.event() {
+            Ok(closing) => Phase::Closing(Box::new(closing)),
+            Err(next_run) => Phase::Rolling(next_run),
+        }
+    }
+}
+
+impl Machine {
+    /// The run comes to this end, once what it has begun is over.
+    pub(super) fn end(&mut self, end: End) {
+        self.give_up_unstarted();
+        self.revoke_all();
+        let waiting = self.own_children();
+        if waiting.is_empty() {
+            self.phase = end.phase();
+            return;
+        }
+        let posts: Vec<_> = waiting.iter().filter_map(|frame| self.tell_to_end(frame)).collect();
+        let Ok(sequence) = self.record_end(end.clone(), waiting) else {
+            self.phase = end.phase(); // always follows from the state of an execution that has not ended yet
+            return;
+        };
+        posts.into_iter().for_each(|post| self.journal.post(post));
+        std::mem::take(&mut self.last_items).into_iter().for_each(|item| self.journal.consume(item));
+        self.phase = Phase::Ending;
+        self.flush = true; // they are told with it
+        self.await_children(sequence + 1);
+    }
+
+    /// Whoever waits for a reply, or has sent what nobody took, is told with it, and need not wait for the children.
+    pub(super) fn record_end(&mut self, end: End, waiting: BTreeSet<FrameId>) -> Result<u64, ParkReport> {
+        if self.state().ending.is_none() {
+            self.refuse_updates(match end {
+                End::ContinuedAsNew(_) => "the run ended without a reply",
+                _ => "the execution ended without a reply",
+            });
+        }
+        if !matches!(end, End::ContinuedAsNew(_)) {
+            self.bury_mail();
+        }
+        self.commit(Event::ExecutionEnding(Ending { end, waiting }))
+    }
+
+    /// Somebody cancels, and the flow is not asked; by force, nobody is waited for.
+    pub(super) fn cancel(&mut self, cancelled: Cancelled, force: bool, item: u64) {
+        self.last_items.push(item);
+        self.tear_down();
+        self.in_doubt_where_running("cancelled");
+        let end = End::Cancelled(self.state().cancel.clone().unwrap_or(cancelled));
+        if force {
+            self.revoke_all();
+            self.phase = end.phase();
+        } else {
+            self.end(end);
+        }
+    }
+
+    /// Goes on with an end that an owner before this one has recorded.
+    pub(super) fn go_on_ending(&mut self) {
+        self.tear_down();
+        self.phase = Phase::Ending;
+        self.await_children(0);
+        self.restart_lonely_children();
+        self.end_if_nobody_is_awaited();
+    }
+
+    /// An owner before this one may have died before it started them. One that was not is started now: it finds that it
+    /// is to stop, and tells how it ended. And nobody, however late, can start it after that.
+    fn await_children(&mut self, upto: u64) {
+        let unsure = self.state().awaited().filter(|(frame, _)| !self.started.contains(*frame));
+        let unsure: Vec<_> = unsure.map(|(frame, _)| (upto, frame.clone())).collect();
+        self.children.extend(unsure);
+    }
+
+    /// The children whose ends this one waits for.
+    fn own_children(&self) -> BTreeSet<FrameId> {
+        let state = self.state();
+        if let Some(ending) = &state.ending {
+            return ending.waiting.clone();
+        }
+        let own =
+            |kind: &_| matches!(kind, FrameKind::Child { on_close: OnClose::Cancel, shared: false, .. });
+        let alive = state.frames.iter().filter(|(_, frame)| own(&frame.kind) && frame.outcome.is_none());
+        alive.filter(|(id, _)| self.refusal(id).is_none()).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Children of this run that are on record, and that surely nobody has started: they never will be.
+    fn give_up_unstarted(&mut self) {
+        if self.state().ending.is_some() {
+            return; // what is to be started then, is for its end to be known
+        }
+        let unstarted = self.children.iter().filter(|(upto, frame)| *upto > 0 && !self.goes_on_alone(frame));
+        for frame in unstarted.map(|(_, frame)| frame.clone()).collect::<Vec<_>>() {
+            // Always follows from the state of an execution that has not ended yet.
+            let _ = self.never_started(frame);
+        }
+    }
+
+    /// Whether the child of a frame is on record, and surely not started by anybody.
+    pub(super) fn is_unstarted(&self, frame: &FrameId) -> bool {
+        self.children.iter().any(|(upto, child)| *upto > 0 && child == frame)
+    }
+
+    /// Nobody need wait for it, here or after a take-over.
+    pub(super) fn never_started(&mut self, frame: FrameId) -> Result<(), ParkReport> {
+        let (reason, by) = ("it was not started yet".to_owned(), self.config.execution.to_string());
+        self.discard(frame, Outcome::Cancelled { reason, by })
+    }
+
+    /// How a child ended that the flow is not told of.
+    pub(super) fn discard(&mut self, frame: FrameId, outcome: Outcome) -> Result<(), ParkReport> {
+        self.children.retain(|(_, child)| *child != frame);
+        let (attempt, outcome) = (0, Some(outcome));
+        self.commit(Event::OutcomeDiscarded(Discarded { frame, attempt, outcome })).map(drop)
+    }
+
+    pub(super) fn take_ending(&mut self, input: Input) -> Offered {
+        let done = match input {
+            Input::Ended { frame, attempt, end } => Ok(self.left(&frame, attempt, &end)),
+            Input::ChildSettled { frame, child, outcome, item } => {
+                self.journal.consume(item);
+                self.awaited_child(frame, child.as_str(), outcome)
+            }
+            Input::NotStarted { frame, error } => match &error {
+                EffectError::NotStarted { child, .. } => {
+                    let child = child.clone();
+                    self.awaited_child(frame, &child, Outcome::Failed(error.into()))
+                }
+                _ => Ok(Offered::Ignored("nobody waits for this child")),
+            },
+            Input::Cancel { force: false, item, .. } if self.is_being_cancelled() => {
+                self.journal.consume(item);
+                Ok(Offered::Ignored("it is being cancelled already"))
+            }
+            Input::Cancel { reason, by, force, item } => {
+                self.cancel(Cancelled { reason, by }, force, item);
+                Ok(Offered::Accepted)
+            }
+            Input::Message { message, item } => {
+                self.post.keep(message, item);
+                if !self.is_rolling() {
+                    self.bury_mail();
+                }
+                Ok(Offered::Accepted)
+            }
+            Input::Answer { frame, answer, by, item, .. } => {
+                self.bury_answer(frame, Early { answer, by, item }, "the run is over");
+                Ok(Offered::Ignored("the run is over"))
+            }
+            Input::Watch { by, item } => self.take_watch(by, item),
+            Input::Verdict { item, .. } | Input::Noted { item } => {
+                self.journal.consume(item);
+                Ok(Offered::Ignored("the run is over"))
+            }
+            Input::Suspend => Ok(self.suspend()),
+            Input::HandBack => {
+                self.held = true;
+                self.flush();
+                Ok(Offered::Accepted)
+            }
+            _ => Ok(Offered::Ignored("the run is over")),
+        };
+        done.unwrap_or(Offered::Ignored("the log is damaged"))
+    }
+
+    fn is_rolling(&self) -> bool {
+        self.state().ending.as_ref().is_some_and(|ending| matches!(ending.end, End::ContinuedAsNew(_)))
+    }
+
+    fn is_being_cancelled(&self) -> bool {
+        self.state().ending.as_ref().is_some_and(|ending| matches!(ending.end, End::Cancelled(_)))
+    }
+
+    fn awaited_child(&mut self, frame: FrameId, child: &str, outcome: Outcome) -> Done {
+        let waits = self.state().ending.as_ref().is_some_and(|ending| ending.waiting.contains(&frame));
+        if !waits || !self.is_child(&frame, child) {
+            return Ok(Offered::Ignored("nobody waits for this child"));
+        }
+        self.discard(frame, outcome)?;
+        self.journal.progressed();
+        self.end_if_nobody_is_awaited();
+        Ok(Offered::Accepted)
+    }
+
+    fn end_if_nobody_is_awaited(&mut self) {
+        let over = self.state().ending.as_ref().filter(|ending| ending.waiting.is_empty());
+        if let Some(end) = over.map(|ending| ending.end.clone()) {
+            self.phase = end.phase();
+        }
+    }
+}
