@@ -94,6 +94,14 @@ pub enum MoveError {
         /// Those that there are.
         known: String,
     },
+    /// Nobody else could take what a database has.
+    #[error(
+        "`{name}` is the only database of the fleet: open it together with those that are to take what it has"
+    )]
+    NoOther {
+        /// The database.
+        name: String,
+    },
     /// Another mover has taken the slots over.
     #[error("slot {slot} is moved by somebody else now: let them finish")]
     TakenOver {

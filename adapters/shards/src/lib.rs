@@ -19,10 +19,11 @@
 //! # Where an execution is
 //!
 //! By its id: `SHA-256(id)`, its first two bytes, modulo 1,024, is its [`Slot`](loom_runtime::ports::Slot). Every slot has
-//! its [`Place`](loom_runtime::ports::Place) in every database, and nowhere else: configuration says how to reach the databases, what is in them they say
-//! themselves. A database takes creations, appends, posts and claims only for slots that are *here*, and looks within
-//! the transaction that writes; so a worker with an old map is refused, looks again, and asks the right one. Exactly one
-//! database has a slot *here* or *leaving*; the epoch of the slot says which, while a move has flipped on one side.
+//! its [`Place`](loom_runtime::ports::Place) in every database, and nowhere else: configuration says how to reach the
+//! databases, what is in them they say themselves. A database takes creations, appends, posts and claims only for slots
+//! that are *here*, and looks within the transaction that writes; so a worker with an old map is refused, looks again, and
+//! asks the right one. One database at most has a slot *here*; while it has just arrived there and is still *leaving*
+//! elsewhere, the higher epoch is right.
 //!
 //! # A move
 //!
@@ -35,21 +36,22 @@
 //! | 5 | leaving → away, then emptied | here | the same |
 //!
 //! Each step is one compare-and-set in one database, after which everybody who was writing has finished. All of an
-//! execution goes along: row, lease and fence, log, inbox with its used keys and positions, gates, timers, snapshots, programs that do not fit,
-//! batches that tell a lost acknowledgement. So its owner does not even notice: an append that is refused in the middle is
-//! sent again, with the same batch, and is accepted where the execution is then. Frozen is a slot only from step 2 to 4;
-//! for as long callers wait, and get [`Unavailable`](loom_runtime::ports::StoreError::Unavailable), which everybody
-//! retries, if it takes longer than the [patience](Options::patience). Whoever takes a move over has a name of its own, and from then
-//! on the one before fills nothing any more. What was begun is finished by any [`move_slots`](Shards::move_slots) of these
-//! slots, or by [`finish`](Shards::finish).
+//! execution goes along: row, lease and fence, log, inbox with its used keys and positions, gates, timers, snapshots,
+//! programs that do not fit, batches that tell a lost acknowledgement. So its owner does not even notice: an append that is
+//! refused in the middle is sent again, with the same batch, and is accepted where the execution is then. Frozen is a slot
+//! only from step 2 to 4; for as long callers wait, and get
+//! [`Unavailable`](loom_runtime::ports::StoreError::Unavailable), which everybody retries, if it takes longer than the
+//! [patience](Options::patience). Whoever takes a move over has a name of its own, and from then on the one before fills
+//! nothing any more. What was begun is finished by any [`move_slots`](Shards::move_slots) of these slots, or by
+//! [`finish`](Shards::finish).
 //!
 //! # Between executions
 //!
 //! What an append posts to an execution in another slot goes, in the append's transaction, to the *outbox* of its own
 //! slot: early items of an id that no execution has. It is delivered before the append is answered; what a crash
-//! prevents is delivered by the next worker that claims. Delivered is in order, at least once, and taken once: by the key of the
-//! item, or one that its batch gives it. Between append and delivery there is a moment in which the event is there and the post
-//! is not, which a single database does not have.
+//! prevents is delivered by the next worker that claims. Delivered is in order, at least once, and taken once: by the key of
+//! the item, or one that its batch gives it. Between append and delivery there is a moment in which the event is there and
+//! the post is not, which a single database does not have.
 //!
 //! # What holds, and what does not
 //!

@@ -1,9 +1,9 @@
 //! Moving slots from one database to another.
 //! Not the deciding what should be where, beyond an even spread.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use loom_runtime::ports::{Place, PlaceChange, Shard, Slot, Standing};
+use loom_runtime::ports::{Place, PlaceChange, Shard, Slot, Standing, StoreError};
 
 use tokio::time::Instant;
 
@@ -14,6 +14,12 @@ const TOGETHER: usize = 16;
 
 /// Executions that cross at a time, and how many wait for each other's crossing at most, unless one slot has more.
 const PARCELS: usize = 50;
+
+/// How long a mover goes on when a database does not answer, beyond what the database itself waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// How far a move has come, for whoever watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +109,9 @@ impl Shards {
     /// [`MoveError`].
     pub async fn drain(&self, name: &str) -> Result<usize, MoveError> {
         let drained = self.member(name)?;
+        if self.0.members.len() == 1 {
+            return Err(MoveError::NoOther { name: name.into() });
+        }
         self.level(|n| n != drained).await
     }
 
@@ -124,9 +133,6 @@ impl Shards {
             has[home.member].push(slot);
         }
         let takers: Vec<usize> = (0..has.len()).filter(|n| used(*n)).collect();
-        if takers.is_empty() {
-            return Ok(0);
-        }
         let (each, over) = (Slot::all().len() / takers.len(), Slot::all().len() % takers.len());
         // Those that have most keep what is left over, so that nothing moves for it.
         let mut order = takers.clone();
@@ -219,8 +225,23 @@ impl<W: Fn(Stage, &[Slot]) + Send + Sync> Trip<'_, W> {
         (self.watch)(stage, self.slots);
     }
 
-    /// Goes from wherever it is to the end.
+    /// Goes to the end, and again from the start while a database is away for a moment: what is frozen must not stay so for
+    /// want of patience.
     async fn go(&self) -> Result<(), MoveError> {
+        let begun = Instant::now();
+        loop {
+            match self.once().await {
+                Err(MoveError::Store(StoreError::Unavailable(why))) if begun.elapsed() < PATIENCE => {
+                    tracing::warn!(error = why, "a move begins again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Goes from wherever it is to the end.
+    async fn once(&self) -> Result<(), MoveError> {
         let begun = Instant::now();
         self.announce().await?;
         self.tell(Stage::Announced);

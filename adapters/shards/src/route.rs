@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Between two looks at a slot that is on its way.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A question to one database.
 pub(crate) type Asked<'s, T> = BoxFuture<'s, Result<T, StoreError>>;
@@ -45,9 +45,7 @@ impl Shards {
                 Err(StoreError::Elsewhere(_)) => {}
                 done => return done,
             }
-            if self.look().await?.home(slot) == Some(home) {
-                self.wait(slot, begun).await?;
-            }
+            self.leaves(slot, home, begun).await?;
         }
     }
 
@@ -89,10 +87,16 @@ impl Shards {
             if place.is_some_and(|place| (place.standing, place.epoch) == (Standing::Here, home.epoch)) {
                 return done;
             }
-            if self.look().await?.home(slot) == Some(home) {
-                self.wait(slot, begun).await?;
-            }
+            self.leaves(slot, home, begun).await?;
         }
+    }
+
+    /// Waits until a slot has another home. Only looks: those who wait must not be in the way of those who write.
+    async fn leaves(&self, slot: Slot, home: Home, begun: Instant) -> Result<(), StoreError> {
+        while self.look().await?.home(slot) == Some(home) {
+            self.wait(slot, begun).await?;
+        }
+        Ok(())
     }
 
     /// Asks every database, and again if something has moved meanwhile. Answers by member, and where everything was.

@@ -56,6 +56,7 @@ on_every_kind! {
     a_database_that_is_in_use_founds_a_fleet
     lanes_are_counted_over_all
     slots_are_the_same_everywhere
+    only_its_mover_fills_a_slot
 }
 
 async fn taken(store: &Shards, item: NewItem) -> u64 {
@@ -296,6 +297,8 @@ async fn what_could_not_be_delivered_is_delivered_later(pair: Pair) {
         sender.send(&hasty, &Append { posts, ..sender.batch(1) }).await;
     }
     assert!(hasty.pending(&id(&target), 0).await.expect("pending").is_empty());
+    let kept = a.early("loom:outbox:").await.expect("read");
+    assert_eq!(kept.len(), 6);
     // It does not come to harm by what prunes early items, and goes along when its own slot moves.
     assert_eq!(hasty.prune_early(at(i64::MAX), false).await, Ok(0));
     hasty.finish().await.expect("finished");
@@ -309,7 +312,19 @@ async fn what_could_not_be_delivered_is_delivered_later(pair: Pair) {
         items.into_iter().map(|item| item.payload).collect()
     };
     assert_eq!(payloads(&other).await, ["0", "k", "1", "k", "2", "k"]);
+    assert!(b.early("loom:outbox:").await.expect("read").is_empty());
+    // As if who delivered had been killed before it could say so: the items are there again.
+    for (outbox, item) in kept {
+        let again = NewItem {
+            execution: outbox,
+            early: true,
+            kind: item.kind,
+            ..fixture::item("any", None, &item.payload)
+        };
+        b.post(again).await.expect("kept");
+    }
     open(&pair).await.claim(&claim("w3", 500)).await.expect("claimed");
+    assert!(b.early("loom:outbox:").await.expect("read").is_empty());
     assert_eq!(payloads(&other).await.len(), 6);
 }
 
@@ -328,6 +343,8 @@ async fn a_drained_database_may_be_left_out(pair: Pair) {
     assert_eq!(alone.list(&ListFilter::default()).await.expect("listed").len(), 20);
     let said = alone.move_slots(&all(), "c").await.expect_err("there is none").to_string();
     assert_eq!(said, "there is no database `c` in this fleet, which has `b`");
+    let last = alone.drain("b").await.expect_err("there is no other").to_string();
+    assert!(last.starts_with("`b` is the only database of the fleet"), "{last}");
     // Names stay, and what is in use does not join.
     let misnamed = Shards::options().open_any([("c", b.1.clone())]).await;
     assert!(matches!(misnamed, Err(OpenError::OtherName { .. })), "{misnamed:?}");
@@ -485,6 +502,37 @@ async fn a_slot_never_goes_to_two_places() {
         assert_eq!(homes.iter().filter(is_here).count(), 1, "beside {quick:?}: {homes:?}");
         owner.send(&store, &owner.batch(1)).await;
         assert_eq!(store.home_of("x").await, Ok("c".into()));
+    }
+}
+
+async fn only_its_mover_fills_a_slot(pair: Pair) {
+    let [(_, a), (_, b)] = pair.clone();
+    let store = open(&pair).await;
+    Owner::create(&store, new("x")).await;
+    let (slot, parcels) = ([Slot::of("x")], content(&*a).await);
+    // Not before it comes.
+    assert_eq!(b.unpack(&parcels, "").await, Ok(false));
+    let coming = Place { standing: Standing::Coming, epoch: 1, peer: "a".into(), mover: "one".into() };
+    assert_eq!(b.set_places(&[(slot[0], Place::default(), coming.clone())]).await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "one").await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "one").await, Ok(true), "again, for a lost answer");
+    assert_eq!(content(&*b).await, parcels);
+    // Nor once another has taken over.
+    let other = Place { mover: "two".into(), ..coming.clone() };
+    assert_eq!(b.set_places(&[(slot[0], coming, other.clone())]).await, Ok(true));
+    assert_eq!(b.clear(&slot, "one").await, Ok(false));
+    assert_eq!(content(&*b).await, parcels);
+    assert_eq!(b.clear(&slot, "two").await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "one").await, Ok(false));
+    assert_eq!(content(&*b).await, []);
+    assert_eq!(b.unpack(&parcels, "two").await, Ok(true));
+    // Nor once it is here, or as long as it is where it was.
+    let here = Place { standing: Standing::Here, epoch: 1, ..Place::default() };
+    assert_eq!(b.set_places(&[(slot[0], other, here)]).await, Ok(true));
+    assert_eq!(b.unpack(&parcels, "two").await, Ok(false));
+    for store in [&a, &b] {
+        assert_eq!(store.clear(&slot, "two").await, Ok(false));
+        assert_eq!(content(&**store).await, parcels);
     }
 }
 
