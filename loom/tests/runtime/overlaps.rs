@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loom::{
     App, CatchUp, Entry, Flow as _, FlowDescriptor, Overlap, Registry, ScheduleDescriptor, Schedules as _,
-    Status, nominal, prelude::*,
+    Status, kernel::Event, nominal, prelude::*,
 };
 
 use crate::support::{Process, Rig, Tap, World, log, on_both, on_both_in_virtual_time, until};
@@ -226,15 +226,19 @@ on_both! {
         app.work();
         let (last, earlier) = wanted.split_last().unwrap();
         rig.world.seen(&format!("{last} began"), 1).await;
+        let begins = log(&app, last).await[0].at;
         for run in earlier {
-            if let Ok(row) = app.row(run).await {
-                assert_eq!(row.status, Status::Cancelled, "{run}");
-            }
+            let Ok(row) = app.row(run).await else { continue };
+            assert_eq!(row.status, Status::Cancelled, "{run}");
+            let log = log(&app, run).await;
+            assert!(log.last().unwrap().at <= begins, "{run}");
+            // One that is cancelled within its first step has nothing to tidy up yet.
+            let done = |frame: &str| {
+                log.iter().any(|e| matches!(&e.event, Event::StepCompleted(e) if e.frame.as_str() == frame))
+            };
+            assert_eq!(done("began"), done("ended"), "{run}: {log:?}");
         }
         assert_eq!(of.show().await.unwrap().running, std::slice::from_ref(last));
-        let all = rig.world.all();
-        let often = |end: &str| all.keys().filter(|what| what.ends_with(end)).count();
-        assert!(often("ended") + 1 >= often("began"), "{all:?}");
         app.send(last, "end", &()).await.unwrap();
         assert_eq!(app.until(last, &[]).await.unwrap(), Status::Completed);
     }
