@@ -67,7 +67,9 @@ const DAY: u64 = 86_400_000;
 pub(crate) fn catch_up(written: &LitStr) -> Option<CatchUp> {
     let text = written.value();
     let (which, within) = match text.split_once(" within ") {
-        Some((which, within)) => (which, Some(arguments::millis(within.trim()).filter(|millis| *millis > 0)?)),
+        Some((which, within)) => {
+            (which, Some(arguments::millis(within.trim()).filter(|millis| *millis > 0)?))
+        }
         None => (text.as_str(), None),
     };
     match (which.trim(), within) {
