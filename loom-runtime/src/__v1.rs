@@ -19,9 +19,9 @@ pub use crate::{
     ceiling::Ceiling,
     context::{Ctx, ExecuteError},
     descriptor::{
-        Arm, FlowDescriptor, GateDescriptor, InputVersions, Location, LoopBound, MessageDescriptor, NamedAt,
-        Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, SchemaFn, Site, StepDescriptor,
-        StepFn,
+        Arm, Callee, FlowDescriptor, FlowFn, GateDescriptor, InputVersions, Location, LoopBound,
+        MessageDescriptor, NamedAt, Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor,
+        SchemaFn, Site, StepDescriptor, StepFn,
     },
     domain_event::{DomainEvent, EventDescriptor},
     failure::{EngineField, Failure},

@@ -5,7 +5,10 @@ use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema};
 
-use crate::{__v1::stub, Flow, FlowCall, Part, PartCall, PartDescriptor, Step, StepCall, StepDescriptor};
+use crate::{
+    __v1::stub, Flow, FlowCall, FlowDescriptor, Part, PartCall, PartDescriptor, Step, StepCall,
+    StepDescriptor,
+};
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
 #[diagnostic::on_unimplemented(
@@ -95,6 +98,13 @@ impl<S: Step> Given<StepCall<S>> {
     }
 }
 
+impl<F: Flow> Given<FlowCall<F>> {
+    /// The flow, if it is the call of one.
+    pub fn flow(self) -> Option<&'static FlowDescriptor> {
+        Some(F::DESCRIPTOR)
+    }
+}
+
 impl<T, P: Part> Given<PartCall<T, P>> {
     /// The part, if it is the call of one.
     pub fn part(self) -> &'static PartDescriptor {
@@ -124,6 +134,11 @@ pub trait GivesOther: Sized {
 
     /// None.
     fn step(self) -> Option<&'static StepDescriptor> {
+        None
+    }
+
+    /// None.
+    fn flow(self) -> Option<&'static FlowDescriptor> {
         None
     }
 }

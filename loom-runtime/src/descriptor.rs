@@ -24,7 +24,20 @@ pub type PartFn = fn() -> &'static PartDescriptor;
 /// Gives the descriptor of the step that a call site runs; `None` for what turns out to be none.
 pub type StepFn = fn() -> Option<&'static StepDescriptor>;
 
-/// What a call in a flow's body names, by its place among them: a schema, a step or a part. Implemented in the body, where names mean
+/// The same of the flow that a call site runs as a child.
+pub type FlowFn = fn() -> Option<&'static FlowDescriptor>;
+
+/// What a call in a flow's body calls, as far as it is written in place: `ctx.run(f(x))`, whatever `f` is called. One that
+/// is handed over in a variable, or chosen at run time, is in no list of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Callee<F> {
+    /// The call site's id.
+    pub id: &'static str,
+    /// What the function gives that is called there.
+    pub it: F,
+}
+
+/// What a call in a flow's body names, by its place among them: a schema, a step, a part or a flow. Implemented in the body, where names mean
 /// what they mean there, for a type that stands for that body.
 pub trait NamedAt<const SITE: usize, T> {
     /// It.
@@ -133,8 +146,10 @@ pub struct FlowDescriptor {
     pub schedule: Option<ScheduleDescriptor>,
     /// Its shape.
     pub graph: &'static [Node],
-    /// The steps that it runs, as far as they are written in place.
-    pub steps: &'static [StepFn],
+    /// The steps that it runs.
+    pub steps: &'static [Callee<StepFn>],
+    /// The flows that it runs as children.
+    pub children: &'static [Callee<FlowFn>],
     /// The parts that it calls.
     pub parts: &'static [PartFn],
     /// Of its tokens.
@@ -160,6 +175,11 @@ impl InputVersions {
 }
 
 impl FlowDescriptor {
+    /// What its body calls.
+    pub const fn callees(&self) -> Callees {
+        Callees { steps: self.steps, children: self.children }
+    }
+
     /// The parts that it reaches, each once, in the order in which they are found.
     pub fn all_parts(&self) -> Vec<&'static PartDescriptor> {
         let mut found = Vec::new();
@@ -210,12 +230,35 @@ pub struct PartDescriptor {
     pub effects: Option<&'static [&'static str]>,
     /// Its shape.
     pub graph: &'static [Node],
-    /// The steps that it runs, as far as they are written in place.
-    pub steps: &'static [StepFn],
+    /// The steps that it runs.
+    pub steps: &'static [Callee<StepFn>],
+    /// The flows that it runs as children.
+    pub children: &'static [Callee<FlowFn>],
     /// The parts that it calls.
     pub parts: &'static [PartFn],
     /// Of its tokens.
     pub fingerprint: u64,
+}
+
+/// The steps and children of one body, by which the nodes of its graph are told their names.
+#[derive(Clone, Copy, Debug)]
+pub struct Callees {
+    steps: &'static [Callee<StepFn>],
+    children: &'static [Callee<FlowFn>],
+}
+
+impl Callees {
+    /// The name of the step that the call with this id runs; `written`, the function's, where the call does not tell.
+    pub fn step(&self, id: &str, written: &'static str) -> &'static str {
+        let found = self.steps.iter().find(|callee| callee.id == id);
+        found.and_then(|callee| (callee.it)()).map_or(written, |step| step.name)
+    }
+
+    /// The same of a child.
+    pub fn child(&self, id: &str, written: &'static str) -> &'static str {
+        let found = self.children.iter().find(|callee| callee.id == id);
+        found.and_then(|callee| (callee.it)()).map_or(written, |flow| flow.name)
+    }
 }
 
 fn reach(parts: &[PartFn], found: &mut Vec<&'static PartDescriptor>) {
@@ -229,6 +272,11 @@ fn reach(parts: &[PartFn], found: &mut Vec<&'static PartDescriptor>) {
 }
 
 impl PartDescriptor {
+    /// What its body calls.
+    pub const fn callees(&self) -> Callees {
+        Callees { steps: self.steps, children: self.children }
+    }
+
     /// Whether two descriptors are of one part. Their addresses do not tell: crates may have copies.
     pub fn is(&self, other: &Self) -> bool {
         (self.name, self.location) == (other.name, other.location)
@@ -268,7 +316,8 @@ pub enum Node {
     Step {
         /// The call site's id.
         id: &'static str,
-        /// The step's name.
+        /// The name of the function that is called; of what is handed over in a variable, the id. [`Callees::step`]
+        /// has the step's.
         step: &'static str,
         /// The line.
         line: u32,
@@ -336,7 +385,8 @@ pub enum Node {
     Child {
         /// The call site's id.
         id: &'static str,
-        /// The name of its flow, as written.
+        /// The name of the function that is called; of what is handed over in a variable, the id. [`Callees::child`]
+        /// has the flow's.
         flow: &'static str,
         /// The line.
         line: u32,

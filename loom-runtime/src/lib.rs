@@ -64,9 +64,9 @@ pub use context::{
     Timeout, Update, Uuid,
 };
 pub use descriptor::{
-    Arm, FlowDescriptor, GateDescriptor, InputVersions, Invoke, Location, LoopBound, MessageDescriptor, Node,
-    ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn, Site, StepDescriptor,
-    StepFn,
+    Arm, Callee, Callees, FlowDescriptor, FlowFn, GateDescriptor, InputVersions, Invoke, Location, LoopBound,
+    MessageDescriptor, Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn,
+    Site, StepDescriptor, StepFn,
 };
 pub use diff::{Aspect, Changed, Diff, End, Parting, RunDiff, diff};
 pub use domain_event::{DomainEvent, EventDescriptor, EventError, read_event};

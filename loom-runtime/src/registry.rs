@@ -7,9 +7,9 @@ use kernel::Fingerprints;
 use linkme::distributed_slice;
 
 use crate::{
-    Agent, AgentDescriptor, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location, MessageDescriptor,
-    NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor, Resources, Service,
-    Skill, SkillDescriptor, Step, StepDescriptor, StepFn, Tool, ToolDescriptor, code,
+    Agent, AgentDescriptor, Callee, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location,
+    MessageDescriptor, NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor,
+    Resources, Service, Skill, SkillDescriptor, Step, StepDescriptor, Tool, ToolDescriptor, code,
 };
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.
@@ -137,7 +137,7 @@ pub enum RegistryError {
         name: &'static str,
         /// Where it is written.
         location: String,
-        /// `tool`, `skill`, `policy` or `step`.
+        /// `tool`, `skill`, `policy`, `step` or `flow`.
         wanted: &'static str,
         /// The name of that.
         missing: &'static str,
@@ -230,8 +230,9 @@ impl Registry {
         Self::of(work.chain(skills).chain(agents).chain(projections).chain(policies))
     }
 
-    /// These and no others; the same checks hold. A flow whose body runs a step that is not among them is refused, and so is
-    /// a part of it. A step that is called through a variable, or chosen at run time, is missed only when it is run.
+    /// These and no others; the same checks hold. A flow whose body runs a step, or as a child a flow, that is not among them
+    /// is refused, and so is a part of it. What is called through a variable, or chosen at run time, is missed only when
+    /// it is run.
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut registry = Self::default();
         for entry in entries {
@@ -386,11 +387,13 @@ impl Registry {
         }
         for flow in self.flows() {
             wrong.extend(self.policies.missing(flow.policies, flow));
-            wrong.extend(self.steps.missing(&run(flow.steps), flow));
+            wrong.extend(self.steps.missing(&called(flow.steps), flow));
+            wrong.extend(self.flows.missing(&called(flow.children), flow));
             wrong.extend(topics(flow));
         }
         for part in self.parts() {
-            wrong.extend(self.steps.missing(&run(part.steps), part));
+            wrong.extend(self.steps.missing(&called(part.steps), part));
+            wrong.extend(self.flows.missing(&called(part.children), part));
         }
         for agent in self.agents() {
             wrong.extend(self.tools.missing(agent.tools, agent));
@@ -400,9 +403,15 @@ impl Registry {
     }
 }
 
-/// The steps at these call sites.
-fn run(sites: &[StepFn]) -> Vec<&'static StepDescriptor> {
-    sites.iter().filter_map(|step| step()).collect()
+/// What these call, each once.
+fn called<D: Item>(callees: &[Callee<fn() -> Option<&'static D>>]) -> Vec<&'static D> {
+    let mut called: Vec<&D> = Vec::new();
+    for it in callees.iter().filter_map(|callee| (callee.it)()) {
+        if called.iter().all(|known| known.name() != it.name()) {
+            called.push(it);
+        }
+    }
+    called
 }
 
 /// The waits that say something else of their topic than the first one does.

@@ -215,6 +215,36 @@ mod scopes {
     }
 }
 
+/// What is called by other names than its own.
+mod names {
+    use super::{charge as take, *};
+
+    fn deposit(amount: u32) -> loom::StepCall<charge> {
+        charge(amount)
+    }
+
+    fn checked(amount: u32) -> loom::FlowCall<till::checkout> {
+        till::checkout(amount)
+    }
+
+    #[flow(part)]
+    async fn helped(ctx: Ctx) -> loom::Result<u32> {
+        ctx.run(deposit(1)).await
+    }
+
+    #[flow]
+    pub(crate) async fn renamed(ctx: Ctx) -> loom::Result<u32> {
+        use super::poll as r#type;
+        ctx.run(deposit(1)).id("first").await?;
+        ctx.run(take(1)).await?;
+        ctx.run(r#type(1)).await?;
+        let held = charge(2);
+        ctx.run(held).id("held").await?;
+        ctx.call(checked(1)).await?;
+        ctx.part("helped", helped()).await
+    }
+}
+
 fn registry() -> Registry {
     Registry::of([
         Entry::flow::<till::checkout>(),
@@ -230,6 +260,7 @@ fn registry() -> Registry {
         Entry::projection::<desk::Questions>(),
         Entry::flow::<scopes::scoped>(),
         Entry::flow::<scopes::conditional>(),
+        Entry::flow::<names::renamed>(),
     ])
 }
 
@@ -353,6 +384,23 @@ fn a_type_or_part_is_the_one_that_the_body_means() {
     let descriptor = <scopes::scoped as loom::Flow>::DESCRIPTOR;
     let waits: Vec<_> = descriptor.all_messages().iter().map(|message| message.name).collect();
     assert_eq!(waits, ["told", "paid"], "the second part of that name is the bank's");
+}
+
+#[test]
+fn a_step_or_child_goes_by_its_own_name() {
+    let shape = shape_of("shape");
+    assert_eq!(
+        shape["flows"]["renamed"]["graph"],
+        json!([
+            "step charge as first",
+            "step charge as take",
+            "step poll as type",
+            "step held",
+            "child checkout as checked",
+            "part helped",
+        ])
+    );
+    assert_eq!(shape["parts"]["helped"]["graph"], json!(["step charge as deposit"]));
 }
 
 #[test]

@@ -269,11 +269,11 @@ fn scheduled(flow: &Flow) -> Option<TokenStream> {
     })
 }
 
-/// The fields that flows and parts share: gates, messages, graph, steps, parts and fingerprint.
+/// The fields that flows and parts share: gates, messages, graph, steps, children, parts and fingerprint.
 fn shape(flow: &Flow) -> TokenStream {
     let runtime = &flow.runtime;
     let (gates, messages) = (named::gates(flow), named::messages(flow));
-    let (steps, parts) = (named::steps(flow), named::parts(flow));
+    let (steps, children, parts) = (named::steps(flow), named::children(flow), named::parts(flow));
     let graph = body::slice(flow.survey.as_ref().map_or(&[], |survey| &survey.graph), runtime);
     let fingerprint = fingerprint::of(&flow.item.attrs, &flow.item.sig, &flow.raw_body());
     let fingerprint = fingerprint::with(fingerprint, &flow.settings);
@@ -282,6 +282,7 @@ fn shape(flow: &Flow) -> TokenStream {
         messages: &[#(#messages),*],
         graph: #graph,
         steps: &[#(#steps),*],
+        children: &[#(#children),*],
         parts: &[#(#parts),*],
         fingerprint: #fingerprint,
     }

@@ -1,11 +1,9 @@
-//! What the calls of a body name for the descriptor: the types of gates and messages, the steps
-//! and the parts. Said in the body, beside
-//! the call, since only there do names mean what they mean in it: below a `use`, or beside a type of the body's own. Not what
+//! What the calls of a body name for the descriptor: the types of gates and messages, the steps, children
+//! and parts. Said in the body, beside the call, since only there do names mean what they mean in it: below a `use`, or beside a type of the body's own. Not what
 //! the calls do.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Path;
 
 use crate::arguments::optional;
 use crate::body::{Call, Target};
@@ -42,6 +40,11 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
             let step = quote_spanned!(Span::mixed_site()=> #runtime::StepFn);
             let given = ceiling::asked(path, "given", runtime);
             Some(said(step, quote_spanned!(Span::mixed_site()=> || #given.step())))
+        }
+        Target::Flow(path) if ceiling::is_readable(call) => {
+            let flow = quote_spanned!(Span::mixed_site()=> #runtime::FlowFn);
+            let given = ceiling::asked(path, "given", runtime);
+            Some(said(flow, quote_spanned!(Span::mixed_site()=> || #given.flow())))
         }
         Target::Part { path: Some(path), .. } if !call.calls_variable => {
             let part = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
@@ -94,40 +97,46 @@ pub(crate) fn messages(flow: &Flow) -> Vec<TokenStream> {
     flow.calls().iter().enumerate().filter_map(message).collect()
 }
 
-/// The steps, each once, as far as its name tells.
+/// The steps, each with the id of the call that runs it.
 pub(crate) fn steps(flow: &Flow) -> Vec<TokenStream> {
-    callees(flow, "StepFn", &|call| match &call.target {
-        Target::Step(path) if ceiling::is_readable(call) => Some(path),
-        _ => None,
-    })
+    callees(flow, "StepFn", |target| matches!(target, Target::Step(_)))
+}
+
+/// The flows that are run as children, in the same way.
+pub(crate) fn children(flow: &Flow) -> Vec<TokenStream> {
+    callees(flow, "FlowFn", |target| matches!(target, Target::Flow(_)))
+}
+
+fn callees(flow: &Flow, kind: &str, is: impl Fn(&Target) -> bool) -> Vec<TokenStream> {
+    let (runtime, kind) = (&flow.runtime, Ident::new(kind, Span::mixed_site()));
+    let kind = quote_spanned!(Span::mixed_site()=> #runtime::#kind);
+    let callee = |(site, call): (usize, &Call)| {
+        let (id, it, cfgs) = (&call.id, said(site, &kind, runtime), &call.cfgs);
+        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #runtime::Callee { id: #id, it: #it })
+    };
+    let calls = flow.calls().iter().enumerate();
+    calls.filter(|(_, call)| is(&call.target) && ceiling::is_readable(call)).map(callee).collect()
 }
 
 /// The descriptors of the parts, each once, as far as its name tells.
 pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
-    callees(flow, "PartFn", &|call| match &call.target {
-        Target::Part { path: Some(path), .. } if !call.calls_variable => Some(path),
-        _ => None,
-    })
-}
-
-fn callees(flow: &Flow, kind: &str, callee: &dyn Fn(&Call) -> Option<&Path>) -> Vec<TokenStream> {
-    let (runtime, kind) = (&flow.runtime, Ident::new(kind, Span::mixed_site()));
-    let kind = quote_spanned!(Span::mixed_site()=> #runtime::#kind);
+    let runtime = &flow.runtime;
+    let kind = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
     let mut seen = Vec::new();
-    let mut callees = Vec::new();
+    let mut parts = Vec::new();
     for (site, call) in flow.calls().iter().enumerate() {
-        let Some(path) = callee(call) else { continue };
+        let Target::Part { path: Some(path), .. } = &call.target else { continue };
         let written = path.to_token_stream().to_string();
-        if call.among_items || !seen.contains(&written) {
+        if !call.calls_variable && (call.among_items || !seen.contains(&written)) {
             let cfgs = &call.cfgs;
             if cfgs.is_empty() {
                 seen.push(written);
             }
             let said = said(site, &kind, runtime);
-            callees.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #said));
+            parts.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #said));
         }
     }
-    callees
+    parts
 }
 
 /// What was said beside a call.

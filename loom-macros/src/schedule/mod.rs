@@ -67,7 +67,9 @@ const DAY: u64 = 86_400_000;
 pub(crate) fn catch_up(written: &LitStr) -> Option<CatchUp> {
     let text = written.value();
     let (which, within) = match text.split_once(" within ") {
-        Some((which, within)) => (which, Some(arguments::millis(within.trim())?)),
+        Some((which, within)) => {
+            (which, Some(arguments::millis(within.trim()).filter(|millis| *millis > 0)?))
+        }
         None => (text.as_str(), None),
     };
     match (which.trim(), within) {
@@ -85,7 +87,8 @@ pub(crate) fn check_catch_up(written: &LitStr, diagnostics: &mut Diagnostics) {
             codes::SCHEDULE_POLICY,
             written,
             format_args!("`{}` is no policy on missed instants", written.value()),
-            "write \"latest within 1h\", \"all within 6h\" or \"skip\": what happens to instants at which nobody worked",
+            "write \"latest\", \"all\", either with a time above zero, \"all within 6h\", or \"skip\": what happens to \
+             instants at which nobody worked",
         );
     }
 }
@@ -115,8 +118,10 @@ mod tests {
         let read = |text: &str| catch_up(&syn::LitStr::new(text, proc_macro2::Span::call_site()));
         assert_eq!(read("skip"), Some(CatchUp::Skip));
         assert_eq!(read("latest"), Some(CatchUp::Latest(DAY)));
+        assert_eq!(read("all"), Some(CatchUp::All(DAY)));
         assert_eq!(read("all within 6h"), Some(CatchUp::All(21_600_000)));
-        for bad in ["", "none", "skip within 1h", "all within", "all within six", "latest 5m", "within 5m"] {
+        let bad = ["", "none", "skip within 1h", "all within", "all within six", "latest 5m", "within 5m"];
+        for bad in bad.into_iter().chain(["latest within 0s", "all within 0ms"]) {
             assert_eq!(read(bad), None, "{bad}");
         }
     }

@@ -278,7 +278,13 @@ const _: () = {
                 column: ::core::column!(),
             },
         ],
-        steps: &[<__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT],
+        steps: &[
+            ::loom::__v1::Callee {
+                id: "find_order",
+                it: <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
+            },
+        ],
+        children: &[],
         parts: &[],
         fingerprint: 13243207698059761694u64,
     };

@@ -189,11 +189,24 @@ const _: () = {
             },
         ],
         steps: &[
-            <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
-            <__LoomBody as ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>>::IT,
-            <__LoomBody as ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>>::IT,
-            <__LoomBody as ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>>::IT,
+            ::loom::__v1::Callee {
+                id: "reserve",
+                it: <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
+            },
+            ::loom::__v1::Callee {
+                id: "release",
+                it: <__LoomBody as ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>>::IT,
+            },
+            ::loom::__v1::Callee {
+                id: "ship",
+                it: <__LoomBody as ::loom::__v1::NamedAt<3, ::loom::__v1::StepFn>>::IT,
+            },
+            ::loom::__v1::Callee {
+                id: "notify",
+                it: <__LoomBody as ::loom::__v1::NamedAt<4, ::loom::__v1::StepFn>>::IT,
+            },
         ],
+        children: &[],
         parts: &[<__LoomBody as ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn>>::IT],
         fingerprint: 18434179976036922087u64,
     };

@@ -90,6 +90,7 @@ const _: () = {
             },
         ],
         steps: &[],
+        children: &[],
         parts: &[],
         fingerprint: 17516250579245162552u64,
     };

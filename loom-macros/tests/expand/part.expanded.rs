@@ -119,9 +119,22 @@ const _: () = {
                 },
             ],
             steps: &[
-                <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::StepFn>>::IT,
-                <__LoomBody as ::loom::__v1::NamedAt<2, ::loom::__v1::StepFn>>::IT,
+                ::loom::__v1::Callee {
+                    id: "is_unpaid",
+                    it: <__LoomBody as ::loom::__v1::NamedAt<
+                        0,
+                        ::loom::__v1::StepFn,
+                    >>::IT,
+                },
+                ::loom::__v1::Callee {
+                    id: "charge",
+                    it: <__LoomBody as ::loom::__v1::NamedAt<
+                        2,
+                        ::loom::__v1::StepFn,
+                    >>::IT,
+                },
             ],
+            children: &[],
             parts: &[],
             fingerprint: 5042343265880850684u64,
         };

@@ -50,6 +50,7 @@ pub const FLOW: &FlowDescriptor = &FlowDescriptor {
     schedule: None,
     graph: &[],
     steps: &[],
+    children: &[],
     parts: &[],
     fingerprint: 0,
     run: |_, _| unreachable!("this flow did not compile"),
@@ -64,6 +65,7 @@ pub const PART: &PartDescriptor = &PartDescriptor {
     effects: Some(&[]),
     graph: &[],
     steps: &[],
+    children: &[],
     parts: &[],
     fingerprint: 0,
 };

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use crate::{
-    AgentDescriptor, Arm, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound,
+    AgentDescriptor, Arm, Callees, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound,
     MessageDescriptor, Node, PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry,
     SkillDescriptor, StepDescriptor,
 };
@@ -97,7 +97,8 @@ fn sorted(value: &Value) -> Value {
 }
 
 fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Value {
-    let mut shape = body(types, registry, (flow.gates, flow.messages), flow.parts, flow.effects, flow.graph);
+    let graph = nodes(flow.graph, flow.callees(), registry);
+    let mut shape = body(types, (flow.gates, flow.messages), flow.parts, flow.effects, graph);
     shape["input"] = types.mention(flow.input);
     shape["output"] = types.mention(flow.output);
     shape["error"] = types.mention(flow.error);
@@ -163,7 +164,8 @@ fn policy(policy: &PolicyDescriptor) -> Value {
 
 /// Two parts may have one name; the second goes by its module as well.
 fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, Value>, types: &mut Schemas) {
-    let shape = body(types, registry, (part.gates, part.messages), part.parts, part.effects, part.graph);
+    let graph = nodes(part.graph, part.callees(), registry);
+    let shape = body(types, (part.gates, part.messages), part.parts, part.effects, graph);
     match parts.get(part.name) {
         Some(known) if *known != shape => {
             parts.insert(format!("{}::{}", part.location.module, part.name), shape);
@@ -177,17 +179,16 @@ fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, 
 /// What flows and parts share.
 fn body(
     types: &mut Schemas,
-    registry: &Registry,
     (gates, messages): (&[GateDescriptor], &[MessageDescriptor]),
     parts: &[PartFn],
     effects: Option<&'static [&'static str]>,
-    graph: &[Node],
+    graph: Value,
 ) -> Value {
     let gates: Map<_, _> =
         gates.iter().map(|gate| (gate.id.to_owned(), types.mention(gate.schema))).collect();
     let mut parts: Vec<_> = parts.iter().map(|part| part().name).collect();
     parts.sort_unstable();
-    let mut shape = json!({"gates": gates, "parts": parts, "graph": nodes(graph, registry)});
+    let mut shape = json!({"gates": gates, "parts": parts, "graph": graph});
     if !messages.is_empty() {
         let taken = messages.iter().map(|message| (message.name.to_owned(), taken(message, types)));
         shape["messages"] = Value::Object(taken.collect());
@@ -241,10 +242,10 @@ fn millis(duration: Duration) -> Value {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).into()
 }
 
-/// A graph, one line a call or jump, without places and without the source text of conditions. That a `?` may end a
+/// A graph, one line a call or jump, with the names of the steps and flows that the calls are told to run, without places and without the source text of conditions. That a `?` may end a
 /// loop is no part of a flow's shape.
-fn nodes(graph: &[Node], registry: &Registry) -> Value {
-    let within = |body: &[Node]| nodes(body, registry);
+fn nodes(graph: &[Node], callees: Callees, registry: &Registry) -> Value {
+    let within = |body: &[Node]| nodes(body, callees, registry);
     let arms = |arms: &[Arm]| arms.iter().map(|arm| within(arm.body)).collect::<Value>();
     let called = |what: &str, id: &str, name: &str| {
         if id == name { format!("{what} {name}") } else { format!("{what} {name} as {id}") }.into()
@@ -266,9 +267,9 @@ fn nodes(graph: &[Node], registry: &Registry) -> Value {
         .iter()
         .filter(|node| !is_silent(node))
         .map(|node| match *node {
-            Node::Step { id, step, .. } => called("step", id, step),
+            Node::Step { id, step, .. } => called("step", id, callees.step(id, step)),
             Node::Part { id, part, .. } => called("part", id, part),
-            Node::Child { id, flow, .. } => called("child", id, flow),
+            Node::Child { id, flow, .. } => called("child", id, callees.child(id, flow)),
             Node::Message { id, .. } => format!("message {id}").into(),
             Node::Dispatch { id, .. } => id.into(),
             Node::Gate { id, .. } => format!("gate {id}").into(),

@@ -18,6 +18,10 @@
 //! | projection | version, the schema of its state, what its folds are on |
 //! | skill, policy | description and file; what is allowed and denied |
 //!
+//! A call, `step charge as deposit`, is told by the name of the step or flow that it runs, then its id, whatever the
+//! function is called. One that is handed over in a variable, `ctx.run(held).id("deposit")`, shows only its id,
+//! `step deposit`: what the variable holds may change without a change of the file.
+//!
 //! It holds neither lines nor source text: moving code changes nothing. `cargo loom shape`, or `LOOM_SHAPE=write cargo test`, writes it.
 
 mod changes;

@@ -212,7 +212,7 @@ on_both! {
     }
 
     async fn a_child_flow_that_the_program_lacks_is_a_typed_failure(rig: Rig) {
-        let app = rig.app(registry!(flows: [parent_of_waiting], steps: [])).await;
+        let app = rig.app(untold(&registry!(flows: [parent_of_waiting], steps: []))).await;
         let handle = app.start(parent_of_waiting()).id("p").await.unwrap();
         match failed(handle.result().await) {
             Trouble::Engine(EffectError::NotStarted { reason, .. }) => assert!(reason.contains("`waiting`"), "{reason}"),

@@ -146,6 +146,51 @@ fn steps_that_are_not_listed_are_refused_with_both_lines() {
     assert!(App::builder().registry(all).build().is_ok());
 }
 
+/// Runs flows, itself and through a part.
+#[flow]
+async fn sends(ctx: Ctx) -> loom::Result<()> {
+    fn sold() -> loom::FlowCall<sells> {
+        sells()
+    }
+    ctx.call(sold()).await?;
+    drop(ctx.spawn(sends()).await);
+    let held = sells_again();
+    drop(ctx.spawn(held).id("held").await);
+    ctx.part("again", sends_again()).await
+}
+
+#[flow]
+async fn rests(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
+#[flow(part)]
+async fn sends_again(ctx: Ctx) -> loom::Result<()> {
+    ctx.call(rests()).await?;
+    ctx.call(rests()).id("another").await
+}
+
+#[test]
+fn children_that_are_not_listed_are_refused_with_both_lines() {
+    let Err(error) = App::builder().registry(registry!(flows: [sends], steps: [])).build() else {
+        panic!("it was built");
+    };
+    let said: Vec<_> = error.errors.iter().map(ToString::to_string).collect();
+    let missing = |by, at: loom::Location, name, flow: loom::Location| {
+        format!("{by} ({at}) refers to the flow `{name}` ({flow}), which is not registered: list it")
+    };
+    let of_it = <rests as loom::Flow>::DESCRIPTOR.location;
+    let part = <sends_again as loom::__v1::Part>::DESCRIPTOR.location;
+    let (own, sold) =
+        (<sends as loom::Flow>::DESCRIPTOR.location, <sells as loom::Flow>::DESCRIPTOR.location);
+    assert_eq!(
+        said,
+        [missing("flow `sends`", own, "sells", sold), missing("part `sends_again`", part, "rests", of_it),]
+    );
+    let all = registry!(flows: [sends, sells, rests], steps: [shop::charge, shop::ship, shop::pack]);
+    assert!(App::builder().registry(all).build().is_ok());
+}
+
 mod one {
     #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
     pub(super) struct Job {

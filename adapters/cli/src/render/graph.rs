@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use loom_runtime::{
-    Arm, FlowDescriptor, LoopBound, Node as Shape, ParallelPolicy, PartDescriptor, PartFn, Registry,
+    Arm, Callees, FlowDescriptor, LoopBound, Node as Shape, ParallelPolicy, PartDescriptor, PartFn, Registry,
 };
 use serde::Serialize;
 
@@ -192,12 +192,17 @@ impl Graph {
             nodes: Vec::new(),
             edges: Vec::new(),
             groups: Vec::new(),
-            tree: tree::of(flow.graph, registry),
-            parts: flow.all_parts().iter().map(|part| (part.name, tree::of(part.graph, registry))).collect(),
+            tree: tree::of(flow.graph, flow.callees(), registry),
+            parts: flow
+                .all_parts()
+                .iter()
+                .map(|part| (part.name, tree::of(part.graph, part.callees(), registry)))
+                .collect(),
         };
         let mut builder = Builder {
             graph,
             registry,
+            callees: flow.callees(),
             group: None,
             parts: Vec::new(),
             jumps: Vec::new(),
@@ -321,6 +326,8 @@ fn question(label: &str, arms: &[Arm], before: Option<&Shape>) -> String {
 struct Builder<'r> {
     graph: Graph,
     registry: &'r Registry,
+    /// What the body calls that is being drawn.
+    callees: Callees,
     group: Option<String>,
     /// The parts that are being drawn: one that calls itself is drawn once.
     parts: Vec<&'static PartDescriptor>,
@@ -395,17 +402,20 @@ impl Builder<'_> {
         from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
+        let callees = self.callees;
         let mut leaf = |kind, label: &str| {
             vec![From::new(&self.node(kind, label, Some(node.place()), from.clone()), None)]
         };
         match *node {
-            Shape::Step { id, step, .. } if id == step => leaf(Kind::Step, id),
-            Shape::Step { id, step, .. } => leaf(Kind::Step, &format!("{id}: {step}")),
+            Shape::Step { id, step, .. } => match callees.step(id, step) {
+                step if id == step => leaf(Kind::Step, id),
+                step => leaf(Kind::Step, &format!("{id}: {step}")),
+            },
             Shape::Gate { id, .. } => leaf(Kind::Gate, id),
             Shape::Timer { id, .. } => leaf(Kind::Timer, id),
             Shape::Message { id, .. } => leaf(Kind::Message, id),
             Shape::Dispatch { id, .. } => leaf(Kind::Dispatch, id),
-            Shape::Child { id, flow, .. } => leaf(Kind::Child, &format!("{id}: {flow}")),
+            Shape::Child { id, flow, .. } => leaf(Kind::Child, &format!("{id}: {}", callees.child(id, flow))),
             Shape::Decision { id, .. } => leaf(Kind::Decision, id),
             Shape::Emit { id, event, .. } => {
                 let declared = event.and_then(|written| self.registry.emitted(written));
@@ -516,9 +526,11 @@ impl Builder<'_> {
         let outer = self.group.replace(group.clone());
         self.graph.groups.push(Group { id: group, label, part: part.name, group: outer.clone() });
         self.parts.push(part);
+        let callees = std::mem::replace(&mut self.callees, part.callees());
         let mut returned = Vec::new();
         let mut out = self.run(part.graph, part.parts, from, &mut returned);
         out.extend(returned);
+        self.callees = callees;
         self.parts.pop();
         self.group = outer;
         out
@@ -553,6 +565,7 @@ mod tests {
             Shape::Emit { id: "emit", event: Some("Grown"), line: 4, column: 5 },
         ],
         steps: &[],
+        children: &[],
         parts: &[|| &TREE],
         fingerprint: 0,
     };
@@ -593,6 +606,7 @@ mod tests {
             },
         ],
         steps: &[],
+        children: &[],
         parts: &[|| &TREE],
         fingerprint: 0,
         run: |_, _| unreachable!("only drawn"),

@@ -1,7 +1,7 @@
 //! The static graph of a flow as a tree for programs: nodes with their ids and places, parts by name.
 //! Not the drawing: `graph` makes nodes and edges of the same.
 
-use loom_runtime::{Arm as Sides, Node, ParallelPolicy, Registry};
+use loom_runtime::{Arm as Sides, Callees, Node, ParallelPolicy, Registry};
 use serde::Serialize;
 
 use super::graph::Mark;
@@ -52,21 +52,21 @@ struct Arm {
 }
 
 /// The tree of a flow's or a part's own body.
-pub(crate) fn of(nodes: &[Node], registry: &Registry) -> Vec<Tree> {
-    below(nodes, registry, false)
+pub(crate) fn of(nodes: &[Node], callees: Callees, registry: &Registry) -> Vec<Tree> {
+    below(nodes, callees, registry, false)
 }
 
-fn below(nodes: &[Node], registry: &Registry, unreachable: bool) -> Vec<Tree> {
+fn below(nodes: &[Node], callees: Callees, registry: &Registry, unreachable: bool) -> Vec<Tree> {
     nodes
         .iter()
         .flat_map(|node| match *node {
-            Node::Unreachable { body, .. } => below(body, registry, true),
-            _ => vec![one(node, registry, unreachable)],
+            Node::Unreachable { body, .. } => below(body, callees, registry, true),
+            _ => vec![one(node, callees, registry, unreachable)],
         })
         .collect()
 }
 
-fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
+fn one(node: &Node, callees: Callees, registry: &Registry, unreachable: bool) -> Tree {
     let (line, column) = node.place();
     let mut tree = Tree {
         kind: "",
@@ -87,13 +87,14 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
         arms: None,
     };
     let sides = |arms: &[Sides]| {
-        let arms =
-            arms.iter().map(|arm| Arm { label: arm.label, body: below(arm.body, registry, unreachable) });
+        let arms = arms
+            .iter()
+            .map(|arm| Arm { label: arm.label, body: below(arm.body, callees, registry, unreachable) });
         Some(arms.collect())
     };
     (tree.kind, tree.id) = match *node {
         Node::Step { id, step, .. } => {
-            tree.step = Some(step);
+            tree.step = Some(callees.step(id, step));
             ("step", Some(id))
         }
         Node::Part { id, part, .. } => {
@@ -101,7 +102,7 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
             ("part", Some(id))
         }
         Node::Child { id, flow, .. } => {
-            tree.flow = Some(flow);
+            tree.flow = Some(callees.child(id, flow));
             ("child", Some(id))
         }
         Node::Message { id, .. } => ("message", Some(id)),
@@ -116,13 +117,13 @@ fn one(node: &Node, registry: &Registry, unreachable: bool) -> Tree {
         }
         Node::Loop { label, name, bound, body, .. } => {
             (tree.label, tree.name) = (Some(label), name);
-            tree.body = Some(below(body, registry, unreachable));
+            tree.body = Some(below(body, callees, registry, unreachable));
             tree.marks.extend(Mark::of(bound));
             ("loop", None)
         }
         Node::Block { name, body, .. } => {
             tree.name = Some(name);
-            tree.body = Some(below(body, registry, unreachable));
+            tree.body = Some(below(body, callees, registry, unreachable));
             ("block", None)
         }
         Node::Break { name, .. } => {

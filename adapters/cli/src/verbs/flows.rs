@@ -2,8 +2,8 @@
 //! Not what runs: that is `list`.
 
 use loom_runtime::{
-    AgentDescriptor, FlowDescriptor, MessageDescriptor, Node, ProjectionDescriptor, Registry, RetryPolicy,
-    SchemaFn, StepDescriptor, kernel::Delivery,
+    AgentDescriptor, Callees, FlowDescriptor, MessageDescriptor, Node, ProjectionDescriptor, Registry,
+    RetryPolicy, SchemaFn, StepDescriptor, kernel::Delivery,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         line("catch up", at.catch_up.to_string());
     }
     line("input", shorten(&hint((flow.input)().as_value()), 100));
-    line("steps", steps(flow).join(", "));
+    line("steps", steps(flow, registry).join(", "));
     line("emits", emitted(flow, registry).join(", "));
     for (frame, gate) in flow.all_gates() {
         line("gate", format!("{frame} {}", shorten(&hint((gate.schema)().as_value()), 80)));
@@ -232,7 +232,7 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
         "doc": flow.doc,
         "location": flow.location.to_string(),
         "code": format!("{:016x}", registry.code(flow).body),
-        "steps": steps(flow),
+        "steps": steps(flow, registry),
         "emits": emitted(flow, registry),
         "gates": gates,
         "messages": messages,
@@ -308,17 +308,20 @@ fn attempts(retry: &RetryPolicy) -> String {
     format!("{}, waiting {} to {}", retry.attempts, span(retry.initial), span(retry.max))
 }
 
-/// The steps that a flow and its parts run, each once, in the order of the source.
-fn steps(flow: &FlowDescriptor) -> Vec<&'static str> {
-    found(flow, &|node| match *node {
-        Node::Step { step, .. } => Some(step),
+/// The steps that a flow and its parts run, each once, in the order of the source; `*` for one that the source does not
+/// tell: a call that is handed over in a variable, or what is chosen at run time.
+fn steps(flow: &FlowDescriptor, registry: &Registry) -> Vec<&'static str> {
+    found(flow, &|node, callees| match *node {
+        Node::Step { id, step, .. } => {
+            Some(registry.step(callees.step(id, step)).map_or("*", |step| step.name))
+        }
         _ => None,
     })
 }
 
 /// The events that they emit: their declared names, or the types as written where nobody registers one.
 fn emitted(flow: &FlowDescriptor, registry: &Registry) -> Vec<&'static str> {
-    found(flow, &|node| match *node {
+    found(flow, &|node, _| match *node {
         Node::Emit { event: Some(written), .. } => {
             Some(registry.emitted(written).map_or(written, |event| event.name))
         }
@@ -326,11 +329,11 @@ fn emitted(flow: &FlowDescriptor, registry: &Registry) -> Vec<&'static str> {
     })
 }
 
-fn found(flow: &FlowDescriptor, named: &dyn Fn(&Node) -> Option<&'static str>) -> Vec<&'static str> {
+fn found(flow: &FlowDescriptor, named: &dyn Fn(&Node, Callees) -> Option<&'static str>) -> Vec<&'static str> {
     let mut found = Vec::new();
-    add(flow.graph, named, &mut found);
+    add(flow.graph, &|node| named(node, flow.callees()), &mut found);
     for part in flow.all_parts() {
-        add(part.graph, named, &mut found);
+        add(part.graph, &|node| named(node, part.callees()), &mut found);
     }
     found
 }

@@ -50,6 +50,7 @@ impl Flow for Keeper {
         schedule: None,
         graph: &[],
         steps: &[],
+        children: &[],
         parts: &[],
         // Counted up when what it asks for changes: no macro reads its tokens.
         fingerprint: 2,

@@ -195,11 +195,11 @@ macro_rules! registry {
 }
 pub(crate) use registry;
 
-/// The same, but its flows do not say which steps they run, so that `build()` does not miss any: a hand-written
+/// The same, but its flows do not say which steps and children they run, so that `build()` does not miss any: a hand-written
 /// descriptor, or a call that the macro cannot read.
 pub(crate) fn untold(registry: &Registry) -> Registry {
     let flows = registry.flows().map(|flow| {
-        let untold = loom::FlowDescriptor { steps: &[], ..*flow };
+        let untold = loom::FlowDescriptor { steps: &[], children: &[], ..*flow };
         loom::Entry::Flow(Box::leak(Box::new(untold)))
     });
     Registry::of(flows.chain(registry.steps().map(loom::Entry::Step)))

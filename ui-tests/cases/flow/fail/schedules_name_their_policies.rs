@@ -12,4 +12,9 @@ async fn missed(_: Ctx) -> loom::Result<()> {
     Ok(())
 }
 
+#[flow(schedule = "0 9 * * *", catch_up = "latest within 0s")]
+async fn never(_: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
 fn main() {}
