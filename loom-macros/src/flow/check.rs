@@ -3,7 +3,7 @@
 //! which `body/rules.rs` holds. Nothing is built here.
 
 use quote::ToTokens;
-use syn::{FnArg, Path, Type};
+use syn::{ExprPath, FnArg, Type};
 
 use crate::arguments;
 use crate::codes;
@@ -257,9 +257,9 @@ fn versioned(flow: &Flow, diagnostics: &mut Diagnostics) {
 }
 
 /// Which flow a part continues is not known here.
-fn continuations(flow: &Flow, paths: &[Path], diagnostics: &mut Diagnostics) {
+fn continuations(flow: &Flow, paths: &[ExprPath], diagnostics: &mut Diagnostics) {
     let name = &flow.item.sig.ident;
-    let other = |path: &&Path| path.segments.last().is_some_and(|segment| segment.ident != *name);
+    let other = |path: &&ExprPath| path.path.segments.last().is_some_and(|segment| segment.ident != *name);
     for path in paths.iter().filter(|_| flow.kind != Kind::Part).filter(other) {
         diagnostics.report(
             codes::CONTINUES,

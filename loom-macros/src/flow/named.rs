@@ -5,7 +5,7 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Path;
+use syn::ExprPath;
 
 use crate::arguments::optional;
 use crate::body::{Call, Target};
@@ -110,7 +110,7 @@ pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
     })
 }
 
-fn callees(flow: &Flow, kind: &str, callee: &dyn Fn(&Call) -> Option<&Path>) -> Vec<TokenStream> {
+fn callees(flow: &Flow, kind: &str, callee: &dyn Fn(&Call) -> Option<&ExprPath>) -> Vec<TokenStream> {
     let (runtime, kind) = (&flow.runtime, Ident::new(kind, Span::mixed_site()));
     let kind = quote_spanned!(Span::mixed_site()=> #runtime::#kind);
     let mut seen = Vec::new();
