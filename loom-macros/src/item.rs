@@ -224,6 +224,30 @@ pub(crate) fn named_again<'p>(params: impl IntoIterator<Item = &'p Param>) -> Ve
     again
 }
 
+/// Whether a type is `Ctx` or a reference to it.
+pub(crate) fn is_context(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_context(&reference.elem),
+        other => type_is(other, "Ctx"),
+    }
+}
+
+/// Whether a type is one that steps are given beside their input.
+pub(crate) fn is_resource(ty: &Type) -> bool {
+    only_argument(ty, "Res").is_some() || type_is(ty, "StepCx")
+}
+
+/// The attribute of a parameter that would leave it out of some builds.
+pub(crate) fn conditional(arg: &syn::FnArg) -> Option<&Attribute> {
+    let syn::FnArg::Typed(typed) = arg else { return None };
+    typed.attrs.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
+}
+
+/// Whether a signature declares a lifetime for what a parameter borrows, which is told of by itself.
+pub(crate) fn lends(sig: &Signature) -> bool {
+    sig.inputs.iter().any(|arg| matches!(arg, syn::FnArg::Typed(typed) if borrows(&typed.ty).is_some()))
+}
+
 /// Whether the last segment of a type's path is `name`.
 pub(crate) fn type_is(ty: &Type, name: &str) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == name)

@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 
 /// The help of the rule on names.
 pub(crate) const HELP: &str =
-    "a name starts with a lower-case letter and goes on with lower-case letters, digits, `_`, `.` or `-`";
+    "a name starts with a letter from `a` to `z` and goes on with such letters, digits, `_`, `.` or `-`";
 
 /// Whether `name` matches `[a-z][a-z0-9_.-]*`. The separators of an id (`#`, `~`, `/`, `:`) are
 /// not among them, so that no name can forge one.

@@ -2,9 +2,10 @@
 //! that describes it. Not what either means: that is the trait that the macro implements for the type.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote_spanned};
+use syn::{FnArg, GenericParam};
 
-use crate::item::{FnItem, Param, named_again, type_is};
+use crate::item::{FnItem, Param, is_context, is_resource, mentions, named_again};
 
 /// The name of the associated function that joins the two; it sees what the anonymous constant holds.
 const CONSTRUCTOR: &str = "__loom_call";
@@ -30,8 +31,7 @@ impl Surface<'_> {
     /// The same for an item that broke a rule: nobody will run it, but callers still compile.
     /// They give no context, wherever the item asks for one.
     pub(crate) fn stub(self) -> TokenStream {
-        let given: Vec<_> = self.inputs.into_iter().filter(|param| !is_context(&param.ty)).collect();
-        let given = renamed(&given);
+        let given = self.given();
         let args = given.iter().map(|param| &param.ident);
         Surface { item: self.item, inputs: given.iter().collect(), call: self.call }.with_body(
             &quote_spanned! {Span::mixed_site()=>
@@ -41,8 +41,41 @@ impl Surface<'_> {
         )
     }
 
+    /// What callers give an item that broke a rule, in its order: a pattern as well, by a name that nobody wrote.
+    fn given(&self) -> Vec<Param> {
+        let given = |(position, arg): (usize, &FnArg)| {
+            let FnArg::Typed(typed) = arg else { return None };
+            let (ty, fresh) = (&typed.ty, format_ident!("given_{position}", span = Span::mixed_site()));
+            match Param::new(typed) {
+                _ if is_context(ty) => None,
+                Some(param) => {
+                    let input = self
+                        .inputs
+                        .iter()
+                        .find(|input| input.ident == param.ident && input.ty == param.ty)?;
+                    Some((*input).clone())
+                }
+                None if is_resource(ty) => None,
+                None => Some(Param { attrs: Vec::new(), mutability: None, ident: fresh, ty: (**ty).clone() }),
+            }
+        };
+        renamed(self.item.sig.inputs.iter().enumerate().filter_map(given).collect())
+    }
+
+    /// The generic parameters, which only an item has that broke a rule: the lifetimes, and the others if callers have to
+    /// write them. Those that the arguments tell are left out: nobody could name the function without them.
+    fn generics(&self) -> Vec<&GenericParam> {
+        let (generics, inputs) = (&self.item.sig.generics, self.item.sig.inputs.to_token_stream());
+        let named = generics.type_params().map(|param| &param.ident);
+        let mut named = named.chain(generics.const_params().map(|param| &param.ident));
+        let written = named.any(|name| !mentions(&inputs, name));
+        let is_kept = |param: &&GenericParam| written || matches!(param, GenericParam::Lifetime(_));
+        generics.params.iter().filter(is_kept).collect()
+    }
+
     fn with_body(&self, body: &TokenStream) -> TokenStream {
         let Self { item, inputs, call } = self;
+        let generics = self.generics();
         let (name, vis) = (&item.sig.ident, &item.vis);
         let (cfgs, docs, attrs) =
             (item.cfgs().collect::<Vec<_>>(), item.docs().collect::<Vec<_>>(), item.caller_attrs());
@@ -51,7 +84,7 @@ impl Surface<'_> {
         quote_spanned! {Span::mixed_site()=>
             #(#cfgs)* #(#docs)* #(#attrs)*
             #[allow(dead_code)]
-            #vis fn #name(#(#params),*) -> #call { #body }
+            #vis fn #name <#(#generics),*>(#(#params),*) -> #call { #body }
 
             #(#cfgs)* #(#docs)*
             #[allow(missing_docs, non_camel_case_types, unreachable_pub)]
@@ -74,23 +107,14 @@ impl Surface<'_> {
 }
 
 /// The parameters, those that another one has the name of by names of their own.
-fn renamed(inputs: &[&Param]) -> Vec<Param> {
-    let again = named_again(inputs.iter().copied());
+fn renamed(inputs: Vec<Param>) -> Vec<Param> {
+    let again = named_again(&inputs);
     let fresh =
-        |(position, param): (usize, &&Param)| match again.iter().any(|again| std::ptr::eq(*again, *param)) {
-            true => Param {
-                ident: format_ident!("again_{position}", span = Span::mixed_site()),
-                ..(*param).clone()
-            },
-            false => (*param).clone(),
+        |(position, param): (usize, &Param)| match again.iter().any(|again| std::ptr::eq(*again, param)) {
+            true => {
+                Param { ident: format_ident!("again_{position}", span = Span::mixed_site()), ..param.clone() }
+            }
+            false => param.clone(),
         };
     inputs.iter().enumerate().map(fresh).collect()
-}
-
-/// Whether a type is `Ctx` or a reference to it.
-fn is_context(ty: &syn::Type) -> bool {
-    match ty {
-        syn::Type::Reference(reference) => is_context(&reference.elem),
-        other => type_is(other, "Ctx"),
-    }
 }

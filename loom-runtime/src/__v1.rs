@@ -34,6 +34,7 @@ pub use crate::{
         AnyFunction, Named, NoClock, NoRandomness, NoSleeping, NoSpawning, NothingOutside, clock, outside,
         randomness, sleeping, spawning,
     },
+    recorded::Recorded,
     registry::{AGENTS_V1, EVENTS_V1, FLOWS_V1, POLICIES_V1, PROJECTIONS_V1, SKILLS_V1, STEPS_V1, TOOLS_V1},
     schedule::{CatchUp, Overlap, ScheduleDescriptor},
     seen::Seen,

@@ -12,7 +12,7 @@ use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Chain};
 /// An event of the user's domain. `#[event]` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a domain event",
-    note = "put `#[event(name = \"…\")]` on the type"
+    note = "put `#[event(name = \"…\")]` on the type; a fold on a step says so: `#[on(step = charge)]`"
 )]
 pub trait DomainEvent: Recorded + 'static {
     /// What the registry knows of it.

@@ -3,8 +3,8 @@
 
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, GenericArgument, Ident, Lit, LitStr, Local, Meta,
-    Pat, Path, Token, Type,
+    Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, ExprPath, GenericArgument, Ident, Lit, LitStr, Local,
+    Meta, Pat, Path, Token, Type,
 };
 
 use crate::names;
@@ -77,15 +77,15 @@ impl Syscall {
 /// What a call is about, as far as syntax tells.
 pub(crate) enum Target {
     /// `ctx.run(path(..))`.
-    Step(Path),
+    Step(ExprPath),
     /// `ctx.call(path(..))`, `ctx.spawn(path(..))`.
-    Flow(Path),
+    Flow(ExprPath),
     /// `ctx.run(path(..).await)`, a mistake.
     Awaited(Expr),
     /// `ctx.run(anything_else)`.
     Opaque(Expr),
     /// `ctx.part("name", path(..))`.
-    Part { name: Option<LitStr>, path: Option<Path> },
+    Part { name: Option<LitStr>, path: Option<ExprPath> },
     /// `ctx.suspend::<T>("name")`.
     Gate { name: Option<LitStr>, ty: Option<Type> },
     /// `ctx.receive::<T>("topic")`, maybe with `.update::<R>()`.
@@ -193,7 +193,7 @@ impl Call {
                 .map_or_else(Vec::new, |call| call.args.iter().cloned().collect()),
             calls_variable: called(syscall, root)
                 .and_then(path_of)
-                .and_then(Path::get_ident)
+                .and_then(|path| path.path.get_ident())
                 .is_some_and(|name| scope.binds(name)),
             repetition: scope.repetition(),
             among_items: false,
@@ -227,7 +227,7 @@ impl Call {
         match self.syscall {
             Syscall::Run | Syscall::Execute => {
                 let step = match &self.target {
-                    Target::Step(path) => last_name(path),
+                    Target::Step(path) => last_name(&path.path),
                     Target::Dynamic { step, .. } => step.as_ref().map_or_else(|| ANY.into(), LitStr::value),
                     _ => id.clone(),
                 };
@@ -235,14 +235,14 @@ impl Call {
             }
             Syscall::Part => {
                 let part = match &self.target {
-                    Target::Part { path: Some(path), .. } => last_name(path),
+                    Target::Part { path: Some(path), .. } => last_name(&path.path),
                     _ => id.clone(),
                 };
                 Some(Node::Part { id, part, at })
             }
             Syscall::Call | Syscall::Spawn => {
                 let flow = match &self.target {
-                    Target::Flow(path) => last_name(path),
+                    Target::Flow(path) => last_name(&path.path),
                     _ => id.clone(),
                 };
                 Some(Node::Child { id, flow, at })
@@ -311,7 +311,7 @@ impl Target {
     /// The id that the target gives.
     fn id(&self) -> Option<String> {
         match self {
-            Self::Step(path) | Self::Flow(path) => Some(last_name(path)),
+            Self::Step(path) | Self::Flow(path) => Some(last_name(&path.path)),
             Self::Part { name, .. }
             | Self::Gate { name, .. }
             | Self::Message { name, .. }
@@ -432,8 +432,8 @@ pub(crate) fn heads_with_call(expr: &Expr) -> bool {
     }
 }
 
-/// The path of `path(..)`.
-pub(crate) fn called_path(expr: &Expr) -> Option<&Path> {
+/// The path of `path(..)`, with the type of `<T as Trait>::path(..)`.
+pub(crate) fn called_path(expr: &Expr) -> Option<&ExprPath> {
     match bare(expr) {
         Expr::Call(call) => path_of(call),
         _ => None,
@@ -441,9 +441,9 @@ pub(crate) fn called_path(expr: &Expr) -> Option<&Path> {
 }
 
 /// The path that is called.
-pub(crate) fn path_of(call: &ExprCall) -> Option<&Path> {
+pub(crate) fn path_of(call: &ExprCall) -> Option<&ExprPath> {
     match bare(&call.func) {
-        Expr::Path(path) => Some(&path.path),
+        Expr::Path(path) => Some(path),
         _ => None,
     }
 }
@@ -500,7 +500,7 @@ fn maker(expr: &Expr) -> Option<String> {
     let path = match bare(expr) {
         Expr::Struct(made) => &made.path,
         Expr::Path(path) => &path.path,
-        other => called_path(other)?,
+        other => &called_path(other)?.path,
     };
     let is_type = |segment: &syn::PathSegment| {
         names::of(&segment.ident).starts_with(|first: char| first.is_uppercase())

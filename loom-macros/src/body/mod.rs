@@ -36,7 +36,7 @@ mod variation;
 mod walk;
 
 use proc_macro2::TokenStream;
-use syn::{Block, Expr, Ident, Path};
+use syn::{Block, Expr, ExprPath, Ident, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::runtime_path::RuntimePath;
@@ -59,7 +59,7 @@ pub(crate) struct Survey {
     /// What else was seen.
     findings: Vec<Finding>,
     /// What `ctx.continue_as_new(..)` is given, where it is called by a path.
-    pub(crate) continuations: Vec<Path>,
+    pub(crate) continuations: Vec<ExprPath>,
     pub(crate) graph: Vec<Node>,
     /// Whether the compiler is asked what a short name means.
     pub(crate) asks: bool,
@@ -90,7 +90,7 @@ enum Finding {
     /// `ctx` or a clone of it as an argument.
     CtxHanded(TokenStream),
     /// The same to what `ctx.part`, `ctx.run` and the like call, which have it or do without: the method, and what is called.
-    CtxGiven { argument: TokenStream, method: Ident, callee: Path },
+    CtxGiven { argument: TokenStream, method: Ident, callee: ExprPath },
     /// A durable call that is dropped before it is awaited: the method.
     NeverAwaited(Ident),
 }

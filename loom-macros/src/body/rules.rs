@@ -39,7 +39,8 @@ fn target(call: &Call, diagnostics: &mut Diagnostics) {
             "a step call is not a future: `ctx.run` takes the call itself",
             "remove `.await` here and await what `ctx.run` returns: `ctx.run(step(x)).await`",
         ),
-        Target::Opaque(argument) if call.ids.is_empty() => diagnostics.report(
+        // Of a literal, its type says what is wrong.
+        Target::Opaque(argument) if call.ids.is_empty() && !matches!(argument, syn::Expr::Lit(_)) => diagnostics.report(
             codes::RUN_WITHOUT_ID,
             argument,
             "the name of the step cannot be read here",

@@ -54,7 +54,7 @@ impl<'ast> Visit<'ast> for Search<'_> {
     }
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
-        self.found |= !path_of(call).is_some_and(converts);
+        self.found |= !path_of(call).is_some_and(|path| converts(&path.path));
         visit::visit_expr_call(self, call);
     }
 

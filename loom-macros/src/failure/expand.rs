@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::parse_quote;
 
 use crate::arguments::{DurationText, duration};
 use crate::diagnostics::Checked;
@@ -64,7 +65,13 @@ pub(crate) fn stub(failure: &Failure) -> TokenStream {
 /// of a derive is told so once.
 fn implementation(failure: &Failure, from: &TokenStream, methods: &TokenStream) -> TokenStream {
     let (runtime, ident) = (&failure.runtime, &failure.ident);
-    let (generics, arguments, where_clause) = failure.generics.split_for_impl();
+    // Of a generic type it depends on the arguments whether it can be recorded.
+    let mut bounded = failure.generics.clone();
+    if !bounded.params.is_empty() {
+        let is_recorded = parse_quote!(Self: #runtime::Recorded + ::core::marker::Send + 'static);
+        bounded.make_where_clause().predicates.push(is_recorded);
+    }
+    let (generics, arguments, where_clause) = bounded.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #generics #runtime::Failure for #ident #arguments #where_clause {

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
-use syn::Path;
+use syn::{ExprPath, Path};
 
 use crate::body::{Call, Syscall, Target};
 use crate::codes;
@@ -88,11 +88,11 @@ pub(crate) fn held(call: &Call, runtime: &RuntimePath) -> Option<TokenStream> {
         }
         _ => return None,
     };
-    Some(check_at(ends(path)?, method, &written(path), &classes))
+    Some(check_at(ends(&path.path)?, method, &written(path), &classes))
 }
 
 /// The descriptor of a called part, as a function.
-pub(crate) fn part(path: &Path, call: &Call, runtime: &RuntimePath) -> TokenStream {
+pub(crate) fn part(path: &ExprPath, call: &Call, runtime: &RuntimePath) -> TokenStream {
     if call.arguments.len() > MOST_ARGUMENTS {
         return quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor);
     }
@@ -106,8 +106,9 @@ pub(crate) fn is_readable(call: &Call) -> bool {
 }
 
 /// `asks(path)`, on the user's path, where a function that gives no such call is reported.
-pub(crate) fn asked(path: &Path, asks: &str, runtime: &RuntimePath) -> TokenStream {
+pub(crate) fn asked(path: &ExprPath, asks: &str, runtime: &RuntimePath) -> TokenStream {
     let at = path
+        .path
         .segments
         .last()
         .map_or_else(Span::mixed_site, |last| Span::mixed_site().located_at(last.ident.span()));
@@ -140,7 +141,7 @@ pub(crate) fn constant(flow: &Flow) -> Option<TokenStream> {
 }
 
 /// The path as the user wrote it.
-fn written(path: &Path) -> String {
+fn written(path: &impl ToTokens) -> String {
     path.to_token_stream().to_string().split_whitespace().collect()
 }
 

@@ -3,12 +3,12 @@
 //! which `body/rules.rs` holds. Nothing is built here.
 
 use quote::ToTokens;
-use syn::{FnArg, Path, Type};
+use syn::{ExprPath, FnArg, GenericParam, Type};
 
 use crate::arguments;
 use crate::codes;
 use crate::diagnostics::{Checked, Diagnostics, Faulty};
-use crate::item;
+use crate::item::{self, Param};
 use crate::names;
 use crate::schedule;
 
@@ -59,7 +59,9 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
             "write it in place of the semicolon: `{ let receipt = ctx.run(charge(order)).await?; Ok(receipt) }`",
         );
     }
-    for param in &sig.generics.params {
+    let lends = item::lends(sig);
+    let is_told = |param: &GenericParam| lends && matches!(param, GenericParam::Lifetime(_));
+    for param in sig.generics.params.iter().filter(|param| !is_told(param)) {
         diagnostics.report(
             codes::FLOW_GENERIC,
             param,
@@ -106,7 +108,27 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
             "give one of them another name",
         );
     }
-    for param in &flow.inputs {
+    for condition in flow.item.sig.inputs.iter().filter_map(item::conditional) {
+        diagnostics.report(
+            codes::FLOW_INPUT,
+            condition,
+            format_args!(
+                "the parameters of {a_flow} are the same in every build: what a log holds is read by all"
+            ),
+            "take an `Option`; or write one function for each build, with the condition on it",
+        );
+    }
+    let is_ctx = |param: &Param| flow.ctx.as_ref().is_some_and(|ctx| ctx.ty == param.ty);
+    for again in flow.inputs.iter().filter(|param| is_ctx(param)) {
+        diagnostics.report(
+            codes::FLOW_CTX,
+            &again.ident,
+            format_args!("{a_flow} has one context, its first parameter"),
+            "leave this one out",
+        );
+    }
+    // A context in the wrong place is told of as such.
+    for param in flow.inputs.iter().filter(|param| flow.ctx.is_some() || !item::is_context(&param.ty)) {
         if let Some(borrowed) = item::borrows(&param.ty) {
             diagnostics.report(
                 codes::FLOW_INPUT,
@@ -115,7 +137,7 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
                 item::OWNED,
             );
         }
-        if of_a_step(&param.ty) {
+        if item::is_resource(&param.ty) {
             diagnostics.report(
                 codes::FLOW_INPUT,
                 &param.ty,
@@ -133,7 +155,9 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
         }
     }
     if flow.kind != Kind::Part && flow.ctx.is_some() {
-        for extra in flow.inputs.iter().filter(|param| !of_a_step(&param.ty)).skip(1) {
+        for extra in
+            flow.inputs.iter().filter(|param| !item::is_resource(&param.ty) && !is_ctx(param)).skip(1)
+        {
             diagnostics.report(
                 codes::FLOW_INPUT,
                 &extra.ident,
@@ -142,11 +166,6 @@ fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
             );
         }
     }
-}
-
-/// Whether a type is one that steps are given beside their input.
-fn of_a_step(ty: &Type) -> bool {
-    item::only_argument(ty, "Res").is_some() || item::type_is(ty, "StepCx")
 }
 
 fn result(flow: &Flow, diagnostics: &mut Diagnostics) {
@@ -257,9 +276,9 @@ fn versioned(flow: &Flow, diagnostics: &mut Diagnostics) {
 }
 
 /// Which flow a part continues is not known here.
-fn continuations(flow: &Flow, paths: &[Path], diagnostics: &mut Diagnostics) {
+fn continuations(flow: &Flow, paths: &[ExprPath], diagnostics: &mut Diagnostics) {
     let name = &flow.item.sig.ident;
-    let other = |path: &&Path| path.segments.last().is_some_and(|segment| segment.ident != *name);
+    let other = |path: &&ExprPath| path.path.segments.last().is_some_and(|segment| segment.ident != *name);
     for path in paths.iter().filter(|_| flow.kind != Kind::Part).filter(other) {
         diagnostics.report(
             codes::CONTINUES,

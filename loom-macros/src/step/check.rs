@@ -25,6 +25,14 @@ pub(crate) fn rules(step: &Step, diagnostics: &mut Diagnostics) {
     for param in &step.params {
         parameter(param, diagnostics);
     }
+    for condition in step.item.sig.inputs.iter().filter_map(item::conditional) {
+        diagnostics.report(
+            codes::PARAMETER_PATTERN,
+            condition,
+            "a step's parameters are the same in every build: they are the fields of the recorded input",
+            "take an `Option`; or write one step for each build, with the condition on it",
+        );
+    }
     for again in item::named_again(step.named()) {
         diagnostics.report(
             codes::PARAMETER_PATTERN,
@@ -89,8 +97,10 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
         ),
         Some(_) => {}
     }
+    let lends = item::lends(sig);
     for param in &sig.generics.params {
         let what = match param {
+            GenericParam::Lifetime(_) if lends => continue,
             GenericParam::Lifetime(_) => "lifetime",
             GenericParam::Type(_) => "type",
             GenericParam::Const(_) => "const",

@@ -41,7 +41,7 @@ impl Walker<'_> {
         if root.method == "continue_as_new" {
             let at = root.method.span();
             let named = root.args.first().and_then(calls::called_path);
-            let named = named.filter(|path| path.get_ident().is_none_or(|name| !self.scope.binds(name)));
+            let named = named.filter(|path| path.path.get_ident().is_none_or(|name| !self.scope.binds(name)));
             self.continuations.extend(named.cloned());
             self.chain_arguments(call, false, &Together::default());
             return self.returned(at);
@@ -119,7 +119,7 @@ impl Walker<'_> {
             match calls::bare_mut(arg) {
                 Expr::Call(call)
                     if let Some(callee) =
-                        calls::path_of(call).filter(|path| !banned::is_foreign(path)).cloned() =>
+                        calls::path_of(call).filter(|path| !banned::is_foreign(&path.path)).cloned() =>
                 {
                     self.recorded += 1;
                     self.visit_expr_mut(&mut call.func);

@@ -17,7 +17,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{
     Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprConst,
     ExprContinue, ExprIf, ExprLet, ExprMatch, ExprPath, ExprRepeat, ExprReturn, ExprTry, FieldValue, Item,
-    Local, Macro, Pat, PatIdent, Path, Stmt,
+    Local, Macro, Pat, PatIdent, Stmt,
 };
 
 use crate::item::mentions;
@@ -52,7 +52,6 @@ pub(crate) fn walk(
         continuations: Vec::new(),
         futures: Futures::default(),
         regions: Vec::new(),
-        run: inert::run_in(&block, ctx),
         jumps: Vec::new(),
         recorded: 0,
         awaits_head: false,
@@ -86,12 +85,10 @@ struct Walker<'c> {
     graph: Builder,
     calls: Vec<Call>,
     findings: Vec<Finding>,
-    continuations: Vec<Path>,
+    continuations: Vec<ExprPath>,
     futures: Futures,
     /// The scopes that the body makes.
     regions: Vec<Region>,
-    /// What the body hands to `ctx.run` and the like.
-    run: Vec<Path>,
     /// Where a `break` may go, outermost first.
     jumps: Vec<Jump>,
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
@@ -252,7 +249,7 @@ impl VisitMut for Walker<'_> {
     fn visit_stmt_mut(&mut self, stmt: &mut Stmt) {
         let dropped = match &*stmt {
             Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => Some(&*init.expr),
-            Stmt::Expr(call, Some(_)) => Some(call),
+            Stmt::Expr(call, Some(_)) => Some(inert::dropping(call).unwrap_or(call)),
             _ => None,
         };
         let unawaited = dropped.and_then(|call| read::unawaited(call, self.ctx)).cloned();
@@ -260,7 +257,7 @@ impl VisitMut for Walker<'_> {
         self.under(&cfgs::attributes(stmt), |walker| visit_mut::visit_stmt_mut(walker, stmt));
         match stmt {
             Stmt::Local(Local { pat: Pat::Wild(_), init: Some(init), .. }) => self.dropped(&mut init.expr),
-            Stmt::Expr(call, Some(_)) if self.is_inert(call) => self.dropped(call),
+            Stmt::Expr(call, Some(_)) => self.left(call),
             _ => {}
         }
     }

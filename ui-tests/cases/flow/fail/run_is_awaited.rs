@@ -12,6 +12,7 @@ async fn checkout(ctx: Ctx, order: u32) -> loom::Result<()> {
     ctx.run(charge(order));
     ctx.sleep(days(1));
     ctx.suspend::<bool>("manager");
+    drop(ctx.suspend::<bool>("chief"));
     Ok(())
 }
 

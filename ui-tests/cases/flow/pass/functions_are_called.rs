@@ -15,6 +15,17 @@ fn any<T: Default>() -> Result<T, loom::Error> {
     Ok(T::default())
 }
 
+fn die_of(order: u32) -> ! {
+    panic!("nobody eats {order}")
+}
+
+#[step]
+async fn counted(order: u32) -> loom::Result<u32> {
+    Ok(order)
+}
+
+fn eaten(_: String) {}
+
 fn lent(order: &mut u32) -> &mut u32 {
     order
 }
@@ -37,6 +48,15 @@ async fn checkout(ctx: Ctx, mut order: u32) -> loom::Result<u32> {
     drop(none);
     if order > 99 {
         die();
+    }
+    let name = order.to_string();
+    eaten(name);
+    for line in 0..order {
+        let name = line.to_string();
+        eaten(name);
+        if line > 9 {
+            die_of(ctx.run(counted(line)).await?);
+        }
     }
     Ok(defaulted)
 }
