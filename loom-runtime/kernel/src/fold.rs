@@ -164,6 +164,9 @@ pub struct Frame {
     /// Why nobody knows whether its last attempt happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// Whether it was left, open as it is: the run comes to its end without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
     /// Who answered, or gave a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -353,6 +356,9 @@ impl State {
                     }
                 }
                 for (id, frame) in &mut self.frames {
+                    if std::mem::take(&mut frame.left) {
+                        frame.outcome = None; // the branch goes on with it
+                    }
                     let FrameKind::Child { child, on_close, shared, .. } = &mut frame.kind else { continue };
                     *shared = !e.children.contains_key(id);
                     match e.children.get(id).or_else(|| e.adopted.get(id)) {
@@ -406,7 +412,7 @@ impl State {
             Event::StepStarted(e) => {
                 let frame = self.unsettled(&e.frame)?;
                 (frame.status, frame.attempt) = (FrameStatus::Open, e.attempt);
-                (frame.due, frame.doubt) = (None, None);
+                (frame.due, frame.doubt, frame.left) = (None, None, false);
             }
             Event::StepCompleted(e) => {
                 let frame = self.settle(&e.frame, sequence, Outcome::Completed(e.output.clone()))?;
@@ -498,6 +504,7 @@ impl State {
                 if frame.outcome.is_none() {
                     frame.outcome.clone_from(&e.outcome);
                 }
+                frame.left = frame.status == FrameStatus::Open;
                 if let Some(ending) = &mut self.ending {
                     ending.waiting.remove(&e.frame);
                 }
@@ -511,6 +518,12 @@ impl State {
 
     fn end(&mut self, status: Status, outcome: Outcome) {
         (self.status, self.outcome, self.parked, self.ending) = (status, Some(outcome), None, None);
+        // Nobody waits for them any more: one that was left, one whose last attempt has failed or was not made.
+        let over = |frame: &&mut Frame| frame.left || frame.status == FrameStatus::BackingOff;
+        for frame in self.frames.values_mut().filter(over) {
+            (frame.status, frame.settled) = (FrameStatus::Abandoned, Some(self.next));
+            (frame.due, frame.left) = (None, false);
+        }
     }
 
     fn open(&mut self, id: &FrameId, frame: Frame) -> Result<(), String> {
@@ -561,6 +574,7 @@ impl Frame {
             outcome: None,
             due: None,
             doubt: None,
+            left: false,
             by: None,
             opened,
             settled: None,
@@ -569,7 +583,7 @@ impl Frame {
 
     fn settle(&mut self, sequence: u64, outcome: Outcome) {
         (self.status, self.outcome) = (FrameStatus::Settled, Some(outcome));
-        (self.settled, self.due, self.doubt) = (Some(sequence), None, None);
+        (self.settled, self.due, self.doubt, self.left) = (Some(sequence), None, None, false);
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Digest, Envelope, ExecutionId, InvalidPayload, Record, State};
 
 /// The version of what [`State`] holds and of how it is folded: counted up with each change of either.
-pub const SNAPSHOT_SCHEMA: u16 = 3;
+pub const SNAPSHOT_SCHEMA: u16 = 4;
 
 /// A folded state, as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -100,7 +100,8 @@ pub(crate) fn essence(event: &Event) -> String {
         Event::StepCompleted(e) => format!("{}{}", value(&e.output), by(&e.by)),
         Event::StepFailed(e) => {
             let next = e.retry_at.map(|at| format!(", again at {}", precise(at))).unwrap_or_default();
-            format!("{}{next}", failure(&e.failure))
+            let how = if e.not_made { "not made".into() } else { failure(&e.failure) };
+            format!("{how}{next}")
         }
         Event::DecisionRecorded(e) => value(&e.value),
         Event::TimerSet(e) => format!("until {}", instant(e.fire_at)),

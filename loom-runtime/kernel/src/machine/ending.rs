@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use super::{Early, Input, Machine, Offered, Phase, live::Done};
 use crate::{
-    Cancelled, Discarded, EffectError, End, Ending, Event, FrameId, FrameKind, OnClose, Outcome, ParkReport,
+    Cancelled, Delivery, Discarded, EffectError, End, Ending, Event, Frame, FrameId, FrameKind, FrameStatus,
+    OnClose, Outcome, ParkReport,
 };
 
 impl End {
@@ -25,8 +26,10 @@ impl Machine {
     /// The run comes to this end, once what it has begun is over.
     pub(super) fn end(&mut self, end: End) {
         self.give_up_unstarted();
+        self.leave_steps();
         self.revoke_all();
         let waiting = self.own_children();
+        self.leave_children(&waiting);
         if waiting.is_empty() {
             self.phase = end.phase();
             return;
@@ -61,10 +64,12 @@ impl Machine {
     pub(super) fn cancel(&mut self, cancelled: Cancelled, force: bool, item: u64) {
         self.last_items.push(item);
         self.tear_down();
-        self.in_doubt_where_running("cancelled");
         let end = End::Cancelled(self.state().cancel.clone().unwrap_or(cancelled));
         if force {
+            self.give_up_unstarted();
+            self.leave_steps();
             self.revoke_all();
+            self.leave_children(&BTreeSet::new());
             self.phase = end.phase();
         } else {
             self.end(end);
@@ -74,6 +79,7 @@ impl Machine {
     /// Goes on with an end that an owner before this one has recorded.
     pub(super) fn go_on_ending(&mut self) {
         self.tear_down();
+        self.leave_steps();
         self.phase = Phase::Ending;
         self.await_children(0);
         self.restart_lonely_children();
@@ -112,6 +118,55 @@ impl Machine {
         }
     }
 
+    /// Steps that are open on record when the run ends, each with its end: one that surely was not handed out is not
+    /// made, one that nobody may repeat is in doubt, and any other is left. What runs here tells its own end.
+    fn leave_steps(&mut self) {
+        // None of these commits fails for a frame that is open; if one does, the closing event still tells why.
+        for frame in std::mem::take(&mut self.waiting).into_values() {
+            if let Some(active) = self.active.remove(&frame) {
+                let _ = self.unmade(frame, active.attempt);
+            }
+        }
+        let goes = |id: &FrameId| self.leaving.contains_key(id) || self.strays.contains_key(id);
+        let is_open =
+            |f: &Frame| matches!(f.kind, FrameKind::Step { .. }) && f.status == FrameStatus::Open && !f.left;
+        let frames = self.state().frames.iter().filter(|(id, f)| is_open(f) && !goes(id));
+        // The input of a refused call is not written: no owner has run it.
+        let open: Vec<_> = frames.map(|(id, f)| (id.clone(), f.attempt, f.input.is_none())).collect();
+        for (frame, attempt, refused) in open {
+            let runs = self.active.contains_key(&frame);
+            let _ = if refused {
+                self.unmade(frame, attempt)
+            } else if self.terms(&frame).1 == Delivery::AtMostOnce {
+                self.doubt(frame, attempt, if runs { "cancelled" } else { "crash" })
+            } else if !runs {
+                self.commit(Event::OutcomeDiscarded(Discarded { frame, attempt, outcome: None })).map(drop)
+            } else {
+                Ok(())
+            };
+        }
+    }
+
+    /// Children that are open on record when the run ends and whose ends are not awaited: they are told, and left.
+    fn leave_children(&mut self, awaited: &BTreeSet<FrameId>) {
+        let is_left = |id: &FrameId, f: &Frame| {
+            let FrameKind::Child { on_close, .. } = f.kind else { return false };
+            let is_open = f.status == FrameStatus::Open && f.outcome.is_none() && !f.left;
+            let lives = on_close == OnClose::Abandon && self.refusal(id).is_none();
+            is_open && !lives && !awaited.contains(id)
+        };
+        let frames = self.state().frames.iter().filter(|(id, f)| is_left(id, f));
+        for frame in frames.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            let last_word = self.cancel_child(&frame);
+            // Always follows from the state of an execution that has not ended yet.
+            let _ = match self.refusal(&frame) {
+                Some(_) => self.never_started(frame),
+                None => self.discard(frame, None),
+            };
+            last_word.into_iter().for_each(|post| self.journal.post(post));
+        }
+    }
+
     /// Whether the child of a frame is on record, and surely not started by anybody.
     pub(super) fn is_unstarted(&self, frame: &FrameId) -> bool {
         self.children.iter().any(|(upto, child)| *upto > 0 && child == frame)
@@ -120,14 +175,13 @@ impl Machine {
     /// Nobody need wait for it, here or after a take-over.
     pub(super) fn never_started(&mut self, frame: FrameId) -> Result<(), ParkReport> {
         let (reason, by) = ("it was not started yet".to_owned(), self.config.execution.to_string());
-        self.discard(frame, Outcome::Cancelled { reason, by })
+        self.discard(frame, Some(Outcome::Cancelled { reason, by }))
     }
 
-    /// How a child ended that the flow is not told of.
-    pub(super) fn discard(&mut self, frame: FrameId, outcome: Outcome) -> Result<(), ParkReport> {
+    /// How a child ended that the flow is not told of; `None` for one that was left.
+    pub(super) fn discard(&mut self, frame: FrameId, outcome: Option<Outcome>) -> Result<(), ParkReport> {
         self.children.retain(|(_, child)| *child != frame);
-        let (attempt, outcome) = (0, Some(outcome));
-        self.commit(Event::OutcomeDiscarded(Discarded { frame, attempt, outcome })).map(drop)
+        self.commit(Event::OutcomeDiscarded(Discarded { frame, attempt: 0, outcome })).map(drop)
     }
 
     pub(super) fn take_ending(&mut self, input: Input) -> Offered {
@@ -192,7 +246,7 @@ impl Machine {
         if !waits || !self.is_child(&frame, child) {
             return Ok(Offered::Ignored("nobody waits for this child"));
         }
-        self.discard(frame, outcome)?;
+        self.discard(frame, Some(outcome))?;
         self.journal.progressed();
         self.end_if_nobody_is_awaited();
         Ok(Offered::Accepted)

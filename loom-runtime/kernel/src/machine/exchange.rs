@@ -14,10 +14,10 @@ use super::{
     replay::settled_child,
 };
 use crate::{
-    Cancelled, ChildSettled, ChildStarted, DeadLetter, Delivery, Digest, EffectError, End, Event,
-    ExecutionId, Fault, Fingerprints, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited,
-    MessageReceived, MessageSent, Migrated, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post,
-    Reply, StartChild, State, Told, UpdateAnswered,
+    Cancelled, ChildSettled, ChildStarted, DeadLetter, Digest, EffectError, End, Event, ExecutionId, Fault,
+    Fingerprints, Frame, FrameId, FrameKind, FrameStatus, Message, MessageAwaited, MessageReceived,
+    MessageSent, Migrated, NewRun, OnClose, Outcome, Parent, ParkReport, Payload, Post, Reply, StartChild,
+    State, Told, UpdateAnswered,
 };
 
 /// Messages that nobody has taken, and frames that wait for some. Both in order: of coming, of opening.
@@ -89,7 +89,8 @@ fn news_of_end(state: &State, me: &ExecutionId, closing: &Event) -> Option<Vec<P
 /// For a child that nobody waits for any more, and that was not told yet, or may not have been there to be told.
 fn parting(state: &State, me: &ExecutionId, frame: &FrameId, early: bool) -> Option<Post> {
     let is_told = state.ending.as_ref().is_some_and(|ending| ending.waiting.contains(frame));
-    let is_open = |f: &&Frame| early || f.status == FrameStatus::Open;
+    // One that was left was told then.
+    let is_open = |f: &&Frame| (early || f.status == FrameStatus::Open) && !f.left;
     let known = state.frames.get(frame).filter(|f| f.outcome.is_none() && !is_told).filter(is_open)?;
     let FrameKind::Child { child, on_close: OnClose::Cancel, .. } = &known.kind else { return None };
     let (reason, by) = (format!("`{frame}` of `{me}` no longer waits for it"), me.to_string());
@@ -314,7 +315,7 @@ impl Machine {
         }
         match self.state().frames.get(&frame).map(|f| f.status) {
             Some(FrameStatus::Open) => self.fail(frame, error.into())?,
-            Some(FrameStatus::Abandoned) => self.discard(frame, Outcome::Failed(error.into()))?,
+            Some(FrameStatus::Abandoned) => self.discard(frame, Some(Outcome::Failed(error.into())))?,
             _ => return Ok(Offered::Ignored("no frame waits for this child")),
         }
         Ok(Offered::Accepted)
@@ -338,7 +339,7 @@ impl Machine {
                 Ok(Offered::Accepted)
             }
             Some(FrameStatus::Abandoned) => {
-                self.discard(frame, outcome)?;
+                self.discard(frame, Some(outcome))?;
                 Ok(Offered::Accepted)
             }
             Some(_) => Ok(Offered::Ignored("the child was settled before")),
@@ -398,26 +399,7 @@ impl Machine {
     /// The flow asks for another run: what it has begun in this one is over.
     pub(super) fn end_run(&mut self, input: Payload) {
         self.tear_down();
-        self.in_doubt_where_lost();
-        self.in_doubt_where_running("cancelled");
         self.end(self.state().cancel.clone().map_or(End::ContinuedAsNew(input), End::Cancelled));
-    }
-
-    /// Attempts of at-most-once steps that an owner before this one has made, and whose end nobody will ask for.
-    fn in_doubt_where_lost(&mut self) {
-        let lost = |id: &FrameId, f: &Frame| {
-            let is_step = matches!(f.kind, FrameKind::Step { .. }) && f.status == FrameStatus::Open;
-            is_step
-                && !self.active.contains_key(id)
-                && self.terms(id).1 == Delivery::AtMostOnce
-                && self.refusal(id).is_none()
-        };
-        let frames = self.state().frames.iter().filter(|(id, f)| lost(id, f));
-        let lost: Vec<_> = frames.map(|(id, f)| (id.clone(), f.attempt)).collect();
-        for (frame, attempt) in lost {
-            // Cannot fail for a frame that is open; if it does, the next run begins all the same.
-            let _ = self.doubt(frame, attempt, "crash");
-        }
     }
 
     pub(super) fn take_rolling(&mut self, input: Input) -> Offered {

@@ -7,6 +7,7 @@ use super::{
     Active, AttemptEnd, Early, Input, Machine, Offered, Phase, Verdict,
     cx::{Due, Issue, Op, Settled},
     poll::{Moment, Turn},
+    replay::settled_child,
 };
 use crate::{
     Abandoned, ChangeMarked, ChildSettled, Decision, Delivery, Discarded, Domain, EffectDenied, EffectError,
@@ -25,6 +26,8 @@ pub(super) enum Owed {
     Mail(String),
     /// What the fork says of a frame.
     Given(FrameId),
+    /// The end of a child that an owner before this one has given up, and that the flow waits for all the same.
+    GivenUp(FrameId, Outcome),
 }
 
 pub(super) type Done = Result<Offered, ParkReport>;
@@ -130,6 +133,11 @@ impl Machine {
                 Owed::Answer(frame, early) => self.answer(frame, early).map(drop),
                 Owed::Mail(topic) => self.deliver_mail(&topic),
                 Owed::Given(frame) => self.give(frame),
+                Owed::GivenUp(frame, outcome) => {
+                    let settled = settled_child(&outcome);
+                    let event = ChildSettled { frame: frame.clone(), outcome };
+                    self.deliver(frame, Event::ChildSettled(event), settled)
+                }
             };
             if let Err(report) = settled {
                 self.park(report);
@@ -307,7 +315,7 @@ impl Machine {
         if let Some(due) = due {
             self.dues.remove(&(due, frame.clone()));
         }
-        let of_frame = |owed: &Owed| matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) if *of == frame);
+        let of_frame = |owed: &Owed| matches!(owed, Owed::Failure(of, _) | Owed::Answer(of, _) | Owed::Given(of) | Owed::GivenUp(of, _) if *of == frame);
         let (dropped, owed): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.owed).into_iter().partition(of_frame);
         self.owed = VecDeque::from(owed);
@@ -588,10 +596,15 @@ impl Machine {
     fn not_made(&mut self, frame: FrameId, attempt: u32) -> Result<(), ParkReport> {
         let (retry, delivery) = self.terms(&frame);
         if delivery == Delivery::AtMostOnce || retry.counts_crashes() {
-            let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
-            self.commit(Event::StepFailed(StepFailed { frame, attempt, failure, retry_at, not_made: true }))?;
+            self.unmade(frame, attempt)?;
         }
         Ok(())
+    }
+
+    pub(super) fn unmade(&mut self, frame: FrameId, attempt: u32) -> Result<(), ParkReport> {
+        let (failure, retry_at) = (EffectError::Cancelled.into(), Some(self.clock));
+        let event = StepFailed { frame, attempt, failure, retry_at, not_made: true };
+        self.commit(Event::StepFailed(event)).map(drop)
     }
 
     fn alarm(&mut self) -> Done {
@@ -623,7 +636,10 @@ impl Machine {
                     self.dues.insert((due, id));
                 }
                 (None, FrameKind::Step { .. }) => self.restart_attempt(id, frame.attempt)?,
-                (None, FrameKind::Child { .. }) => self.restart_child(id),
+                (None, FrameKind::Child { .. }) => match frame.outcome {
+                    Some(outcome) => self.owed.push_back(Owed::GivenUp(id, outcome)),
+                    None => self.restart_child(id),
+                },
                 (None, FrameKind::Message { topic }) => self.wait_again(topic, frame.opened, id),
                 (None, _) => {}
             }

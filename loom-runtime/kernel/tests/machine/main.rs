@@ -26,6 +26,7 @@ mod random;
 mod runs;
 mod snapshots;
 mod time;
+mod unmade;
 mod waits;
 mod world;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use kernel::{
-    Batch, DeadLetter, Delivery, Envelope, Event, ExecutionId, Fault, FrameId, FrameKind, FrameStatus,
+    Batch, DeadLetter, Delivery, Envelope, Event, ExecutionId, Fault, Frame, FrameId, FrameKind, FrameStatus,
     Message, MessageReceived, OnClose, Outcome, Payload, RetryClass, StartChild, State, Status, Timestamp,
     Told,
     machine::{AttemptEnd, Input, Invoke, Offered, Verdict},
@@ -106,6 +106,8 @@ pub(crate) struct World {
     pub(crate) again: BTreeMap<String, u32>,
     /// Bodies that ran, by run and frame.
     pub(crate) bodies: BTreeMap<String, u32>,
+    /// Steps that go on when nobody waits for them, by run and frame.
+    detached: BTreeSet<String>,
     /// The pending set at every moment at which the log was complete.
     pub(crate) quiet: BTreeMap<u64, BTreeSet<String>>,
     /// The owner dies at this point of the history, if it dies.
@@ -171,6 +173,7 @@ impl World {
             answered,
             again,
             bodies,
+            detached: BTreeSet::new(),
             quiet,
             crash_at: None,
             cancel_at: None,
@@ -193,6 +196,7 @@ impl World {
                 Status::Parked => self.give_verdict(),
                 ended => {
                     self.assert_all_was_told();
+                    self.assert_all_has_ended();
                     return ended;
                 }
             }
@@ -296,6 +300,33 @@ impl World {
             }
         }
         self.over |= batch.closes && batch.events.last().is_some_and(|e| e.event.ends().is_some());
+    }
+
+    /// When a run ends, every step and child of it has an end on record, but for what goes on by itself.
+    fn assert_all_has_ended(&self) {
+        let mut state = State::default();
+        let goes_on = |run, id: &FrameId| self.detached.contains(&in_run(run, id));
+        let open = |frame: &Frame| match frame.kind {
+            FrameKind::Step { .. } => true,
+            FrameKind::Child { on_close, .. } => on_close != OnClose::Abandon,
+            _ => false,
+        } && frame.status == FrameStatus::Open
+            && !frame.left;
+        for envelope in &self.log {
+            let of_next_run = matches!(envelope.event, Event::ContinuedAsNew(_));
+            let before = state.clone();
+            state.apply(envelope).unwrap();
+            let ended = if of_next_run { &before } else { &state };
+            if ends_a_run(&envelope.event) {
+                let left: Vec<_> = ended
+                    .frames
+                    .iter()
+                    .filter(|(id, f)| open(f) && !goes_on(ended.run, id))
+                    .map(|(id, _)| id)
+                    .collect();
+                assert!(left.is_empty(), "{left:?} have no end: {:#?}", told_log(&self.log));
+            }
+        }
     }
 
     /// Every message was taken or told of, in order, and no answer twice; no child was forgotten, or goes on that should not.
@@ -578,6 +609,9 @@ impl World {
     fn check_invoke(&mut self, play: &Play) {
         let (invoke, durable) = play.invoked.last().unwrap();
         *self.bodies.entry(in_run(play.state().run, &invoke.frame)).or_default() += 1;
+        if invoke.detached {
+            self.detached.insert(in_run(play.state().run, &invoke.frame));
+        }
         let base = play.state().base;
         let settled = |e: &Envelope| {
             e.sequence >= base

@@ -61,9 +61,14 @@ fn gather(state: &State, outcomes: &mut Outcomes) {
             FrameKind::Decision => None,
             _ => continue,
         };
-        // What was discarded was an outcome all the same, of an effect that happened.
-        if let (Some(outcome), FrameStatus::Settled | FrameStatus::Abandoned) = (&known.outcome, known.status)
-        {
+        // What was discarded was an outcome all the same, of an effect that happened; not so a child that nobody waited
+        // for: it was stopped, if it was started at all.
+        let happened = match known.status {
+            FrameStatus::Settled => true,
+            FrameStatus::Abandoned => !matches!(known.outcome, Some(Outcome::Cancelled { .. })),
+            _ => false,
+        };
+        if let (Some(outcome), true) = (&known.outcome, happened) {
             outcomes.insert((state.run, frame.clone()), (what, outcome.clone()));
         }
     }
