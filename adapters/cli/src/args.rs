@@ -305,7 +305,7 @@ pub(crate) enum ScheduleTold {
         /// The flow
         flow: String,
     },
-    /// Start a run for each instant of a range that has none
+    /// Start a run for each instant of a range that has none; what is to come runs by itself, and is refused
     Backfill {
         /// The flow
         flow: String,

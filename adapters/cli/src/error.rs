@@ -211,7 +211,10 @@ impl From<ScheduleError> for CliError {
         match error {
             ScheduleError::NotSent(error) => error.into(),
             ScheduleError::Unknown { .. } => Self::refused(message).help("`schedules` lists them"),
-            ScheduleError::TooMany { .. } | ScheduleError::InvalidId(_) => Self::usage(message),
+            ScheduleError::TooMany { .. }
+            | ScheduleError::Ahead { .. }
+            | ScheduleError::Empty { .. }
+            | ScheduleError::InvalidId(_) => Self::usage(message),
         }
     }
 }
