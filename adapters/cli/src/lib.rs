@@ -37,9 +37,9 @@
 //!
 //! | verb | shape |
 //! |---|---|
-//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
+//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, archived?, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
 //! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
-//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
+//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?`; `null` and nothing for one that was archived |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], waiting: [execution], left_out: [instant], next: [instant]}]}` |
