@@ -57,12 +57,14 @@ pub(crate) enum StoreVerb {
     /// Send a message to an execution, and run it on until it rests
     ///
     /// It waits, behind those that came before it, until the flow takes it. It is checked against the schema of its
-    /// topic, if this program has the flow.
+    /// topic, if this program has the flow. A flow that never waits for more than timers of ten seconds never rests, and
+    /// goes on here until a signal: with `--detach`, a worker sees to it.
     Send(Message),
     /// Ask an execution for something, and print its reply
     ///
     /// As `send`, but the flow replies: by `ctx.receive(..).update()`, or with `null` once it has taken the message. Ends
-    /// with 0 when it was accepted, with 6 when it was rejected, and with 3 when the execution rests and has not replied:
+    /// with 0 when it was accepted, wherever the execution then stands: what it goes on with at once has ten seconds, and
+    /// the rest is a worker's. Ends with 6 when it was rejected, and with 3 when the execution rests and has not replied:
     /// asked again under the same `--key`, it is done once and gets the same reply.
     Update(Update),
     /// Say how a step that is in doubt ended
