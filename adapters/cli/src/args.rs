@@ -17,7 +17,7 @@ Exit codes:
   5    the execution was cancelled
   6    not found, or refused: conflict, answered before, already ended
   7    the store cannot be opened, reached or read
-  8    standard output cannot be written
+  8    standard output, or a file of `export`, cannot be written
   9    a log does not agree with this program
   130  stopped by a signal before it was done";
 
