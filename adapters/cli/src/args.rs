@@ -17,7 +17,7 @@ Exit codes:
   5    the execution was cancelled
   6    not found, or refused: conflict, answered before, already ended
   7    the store cannot be opened, reached or read
-  8    standard output cannot be written
+  8    standard output, or a file of `export`, cannot be written
   9    a log does not agree with this program
   130  stopped by a signal before it was done";
 
@@ -57,12 +57,14 @@ pub(crate) enum StoreVerb {
     /// Send a message to an execution, and run it on until it rests
     ///
     /// It waits, behind those that came before it, until the flow takes it. It is checked against the schema of its
-    /// topic, if this program has the flow.
+    /// topic, if this program has the flow. A flow that never waits for more than timers of ten seconds never rests, and
+    /// goes on here until a signal: with `--detach`, a worker sees to it.
     Send(Message),
     /// Ask an execution for something, and print its reply
     ///
     /// As `send`, but the flow replies: by `ctx.receive(..).update()`, or with `null` once it has taken the message. Ends
-    /// with 0 when it was accepted, with 6 when it was rejected, and with 3 when the execution rests and has not replied:
+    /// with 0 when it was accepted, wherever the execution then stands: what it goes on with at once has ten seconds, and
+    /// the rest is a worker's. Ends with 6 when it was rejected, and with 3 when the execution rests and has not replied:
     /// asked again under the same `--key`, it is done once and gets the same reply.
     Update(Update),
     /// Say how a step that is in doubt ended
@@ -305,7 +307,7 @@ pub(crate) enum ScheduleTold {
         /// The flow
         flow: String,
     },
-    /// Start a run for each instant of a range that has none
+    /// Start a run for each instant of a range that has none; what is to come runs by itself, and is refused
     Backfill {
         /// The flow
         flow: String,

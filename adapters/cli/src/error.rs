@@ -68,13 +68,20 @@ impl From<StoreError> for CliError {
                 .help("`logs EXECUTION --json` prints the stored events as they are"),
             StoreError::Unavailable(_) => Self::new(Exit::Store, message)
                 .help("see that the store runs, and that this program may reach it; then repeat the command"),
-            StoreError::Archived { execution, .. } => Self::refused(message).help(archived(&execution)),
+            StoreError::Archived { execution, first } => {
+                Self::refused(archived(&execution, first)).help(kept(&execution))
+            }
             _ => Self::refused(message).help("somebody else was faster: repeat the command"),
         }
     }
 }
 
-fn archived(execution: &ExecutionId) -> String {
+/// What is gone, for people: they have a command for it, and no method.
+fn archived(execution: &ExecutionId, first: u64) -> String {
+    format!("the events of `{execution}` before {first} were moved to the archive")
+}
+
+fn kept(execution: &ExecutionId) -> String {
     let show = command(&["archive", "show"], &[execution.as_str()], &[]);
     format!("`{show}` prints what was archived of it")
 }
@@ -139,7 +146,11 @@ impl From<ForkError> for CliError {
         let message = error.to_string();
         match error {
             ForkError::Store(error) => error.into(),
-            ForkError::Archived { execution, .. } => Self::refused(message).help(archived(&execution)),
+            ForkError::Archived { execution, first } => {
+                let why = archived(&execution, first);
+                Self::refused(format!("`{execution}` cannot be forked any more: {why}"))
+                    .help(kept(&execution))
+            }
             ForkError::Unknown(id) => Self { unknown: Some(id), ..Self::refused(message) },
             ForkError::Cut { execution, .. } => {
                 Self::usage(message).help(format!("`logs {execution}` prints its events"))
@@ -211,7 +222,10 @@ impl From<ScheduleError> for CliError {
         match error {
             ScheduleError::NotSent(error) => error.into(),
             ScheduleError::Unknown { .. } => Self::refused(message).help("`schedules` lists them"),
-            ScheduleError::TooMany { .. } | ScheduleError::InvalidId(_) => Self::usage(message),
+            ScheduleError::TooMany { .. }
+            | ScheduleError::Ahead { .. }
+            | ScheduleError::Empty { .. }
+            | ScheduleError::InvalidId(_) => Self::usage(message),
         }
     }
 }

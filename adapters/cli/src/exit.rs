@@ -23,7 +23,7 @@ pub enum Exit {
     Refused,
     /// 7: the store cannot be opened, reached or read.
     Store,
-    /// 8: standard output cannot be written, and not because its reader has gone.
+    /// 8: standard output, or a file of `export`, cannot be written, and not because its reader has gone.
     Output,
     /// 9: a log does not agree with this program.
     Diverged,

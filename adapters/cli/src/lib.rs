@@ -21,14 +21,14 @@
 //! | 5 | the execution was cancelled |
 //! | 6 | not found, or refused: a conflict, answered before, already ended, no log to check |
 //! | 7 | the store cannot be opened, reached or read |
-//! | 8 | standard output cannot be written; a reader that has gone (`\| head`) is no error |
+//! | 8 | standard output, or a file of `export`, cannot be written; a reader that has gone (`\| head`) is no error |
 //! | 9 | `replay-check`: a log does not agree with this program; each is listed with its report |
 //! | 130 | a signal came before it was done |
 //!
 //! Codes 1, 3, 4 and 5 come from verbs that run an execution (`start`, `fork`, `resume`, `send`, `verdict`, `retry`,
 //! `cancel`); with `--detach` these only record what was asked, and end with 0. `update` ends with 0 once it has its
-//! reply, wherever the execution then stands, with 6 when it was rejected, and as `send` when the execution rests
-//! without having taken it. `cancel` ends with 0 when the execution was cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
+//! reply, wherever the execution then stands (what it goes on with at once has ten seconds, the rest is a worker's), with 6
+//! when it was rejected, and as `send` when the execution rests without having taken it. `cancel` ends with 0 when the execution was cancelled. `show`, `list`, `logs` end with 0 whatever the status of what they print.
 //!
 //! # Output for programs
 //!
@@ -37,9 +37,9 @@
 //!
 //! | verb | shape |
 //! |---|---|
-//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
+//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, archived?, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
 //! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
-//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?` |
+//! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?`; `null` and nothing for one that was archived |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |
 //! | `list --gates` | `{gates: [{address, execution, frame, gate, state, opened_at, expires_at?, schema}], more}` |
 //! | `schedules` | `{schedules: [{flow, cron, time_zone, overlap, catch_up, execution, status?, paused_by?, running: [execution], waiting: [execution], left_out: [instant], next: [instant]}]}` |

@@ -21,6 +21,9 @@ pub struct Execution {
     pub status: &'static str,
     /// How many events its log has.
     pub events: u64,
+    /// How many of them, from the first on, were moved to the archive; missing when it is 0.
+    #[serde(skip_serializing_if = "is_none")]
+    pub archived: u64,
     #[serde(serialize_with = "instant::exactly")]
     #[schemars(with = "String")]
     /// When it was created.
@@ -64,6 +67,7 @@ impl Execution {
             flow: row.flow.clone(),
             status: row.status.name(),
             events: row.next,
+            archived: row.first,
             created_at: row.created_at,
             updated_at: row.updated_at,
             wake_at: row.wake_at,
@@ -86,6 +90,10 @@ impl Execution {
 
 fn is_usual(priority: &i16) -> bool {
     *priority == 0
+}
+
+fn is_none(events: &u64) -> bool {
+    *events == 0
 }
 
 /// A page of executions.
@@ -131,7 +139,8 @@ pub struct Whole<'a> {
     #[serde(flatten)]
     /// Where it stands.
     pub standing: Standing<'a>,
-    /// Which run this is, from 0; the frames and gates are those of this run.
+    /// Which run this is, from 0; the frames and gates are those of this run. Of one that has ended and was archived,
+    /// this and what follows is not known any more: 0, `null`, and nothing.
     pub run: u64,
     /// Of this run.
     #[schemars(with = "serde_json::Value")]

@@ -4,7 +4,10 @@
 use kernel::{Envelope, ExecutionId, Frame, FrameId, State};
 
 use super::Received;
-use crate::{App, ports::StoreError};
+use crate::{
+    App,
+    ports::{ExecutionRow, StoreError},
+};
 
 const PAGE: usize = 512;
 
@@ -24,14 +27,19 @@ pub struct Folded {
 }
 
 impl Folded {
-    /// Of the first `events` events, or of all. The state before the last one comes with the former only.
+    /// Of the first `events` events, or of all. The state before the last one comes with the former only. Of an ended
+    /// execution that was archived, all is what its row and its last event tell: no input, and no frames.
     ///
     /// # Errors
     /// The store fails, or there is no such execution.
     pub async fn of(app: &App, id: &ExecutionId, events: Option<u64>) -> Result<Self, StoreError> {
         let (mut folded, end) = (Self::default(), events.unwrap_or(u64::MAX));
         let store = app.store();
-        let mut next = app.row(id).await?.replayable().filter(|from| end > *from).unwrap_or(0);
+        let row = app.row(id).await?;
+        if events.is_none() && row.status.is_terminal() && row.replayable().is_none() {
+            return Self::of_end(app, row).await;
+        }
+        let mut next = row.replayable().filter(|from| end > *from).unwrap_or(0);
         while next < end {
             let left = usize::try_from(end - next).unwrap_or(usize::MAX);
             let page = store.read(id, next, left.min(PAGE)).await?;
@@ -59,6 +67,26 @@ impl Folded {
             }
         }
         Ok(folded)
+    }
+
+    /// Where the closing event is all that the store still has.
+    async fn of_end(app: &App, row: ExecutionRow) -> Result<Self, StoreError> {
+        let records = app.store().read(&row.id, row.removable(), 1).await?;
+        let last = records.first().map(|record| Envelope::decode(&row.id, record)).transpose();
+        let (last, trouble) = match last {
+            Ok(last) => (last, None),
+            Err(unreadable) => (None, Some(unreadable.to_string())),
+        };
+        let state = State {
+            outcome: last.as_ref().and_then(|last| last.event.ends()),
+            flow: row.flow,
+            status: row.status,
+            next: row.next,
+            base: row.base,
+            updated_at: row.updated_at,
+            ..State::default()
+        };
+        Ok(Self { state, last, trouble, ..Self::default() })
     }
 }
 

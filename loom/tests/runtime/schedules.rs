@@ -350,6 +350,16 @@ on_both! {
         let years = day(1_577_836_800_000_000)..day(1_735_700_000_000_000);
         let many = app.schedule("quick").unwrap().backfill(years).await.unwrap_err();
         assert!(matches!(&many, ScheduleError::TooMany { .. }), "{many}");
+        // A run of an instant that is to come would take the place of the scheduled one, unnoticed.
+        let (now, ten) = (app.now(), MINUTE * 10);
+        let next = app.schedules().await.unwrap()[0].next[0];
+        let ahead = app.schedule("quick").unwrap().backfill(now..now.plus(ten * 2)).await.unwrap_err();
+        assert!(matches!(&ahead, ScheduleError::Ahead { instant, .. } if *instant == next), "{ahead}");
+        let back = app.schedule("quick").unwrap().backfill(now..day(0)).await.unwrap_err();
+        assert!(back.to_string().contains("a range that ends after it begins"), "{back}");
+        let between = next.plus(MINUTE)..next.plus(ten);
+        let none = app.schedule("quick").unwrap().backfill(between).await.unwrap_err();
+        assert!(matches!(&none, ScheduleError::Empty { .. }), "{none}");
         let shown = app.schedules().await.unwrap();
         assert_eq!((shown.len(), shown[0].status, shown[0].next.len()), (1, None, 5));
         // A cancelled one starts nothing any more, and says so.

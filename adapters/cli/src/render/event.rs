@@ -66,7 +66,11 @@ pub(crate) fn essence(event: &Event) -> String {
     match event {
         Event::ExecutionStarted(e) => format!("{}({})", e.flow, value(&e.input)),
         Event::ExecutionSuspended(e) => {
-            let waiting: Vec<_> = e.waiting.iter().map(ToString::to_string).collect();
+            let mut waiting: Vec<_> = e.waiting.iter().map(ToString::to_string).collect();
+            if waiting.is_empty() {
+                // `ctx.cancelled()` has no frame.
+                waiting.push("a cancel".to_owned());
+            }
             let until = e.wake_at.map(|at| format!(", until {}", instant(at))).unwrap_or_default();
             format!("waits for {}{until}", shorten(&waiting.join(", "), PAYLOAD))
         }
@@ -131,5 +135,18 @@ pub(crate) fn essence(event: &Event) -> String {
         Event::WatchAdded(e) => format!("by {} of {}", e.frame, e.execution),
         Event::Reserved(_, payload) => value(payload),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom_runtime::kernel::Suspended;
+
+    use super::*;
+
+    #[test]
+    fn a_flow_that_only_waits_for_its_cancel_says_so() {
+        let suspended = Event::ExecutionSuspended(Suspended::default());
+        assert_eq!(essence(&suspended), "waits for a cancel");
     }
 }

@@ -166,7 +166,14 @@ pub(crate) fn head(
     if let Some(long) = long_history(row, history) {
         line("history", long);
     }
-    line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
+    if row.first > 0 {
+        let show = command(&[program, "archive", "show"], &[row.id.as_str()], &[]);
+        line("archived", format!("the events before {}: {show}", row.first));
+    }
+    // The input is in the first event of the run.
+    if row.replayable().is_some() {
+        line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
+    }
     match &state.outcome {
         Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),
         Some(Outcome::Failed(failed)) => {

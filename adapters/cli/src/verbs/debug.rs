@@ -42,7 +42,7 @@ impl Verbs<'_> {
         let events = self.app.row(&id).await?.next;
         let at = args.at.unwrap_or(events);
         if at > events {
-            return Err(CliError::refused(format!("{id} has {events} events, `--at {at}` is beyond them"))
+            return Err(CliError::usage(format!("{id} has {events} events, `--at {at}` is beyond them"))
                 .help(format!("`--at {events}` is the newest state, `--at 0` the one before all events")));
         }
         let folded = Folded::of(self.app, &id, Some(at)).await?;

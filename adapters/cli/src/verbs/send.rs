@@ -1,7 +1,7 @@
 //! `send`, `update`: tell an execution something on a topic; `update` prints what the flow replies.
 //! Not answers to gates: that is `resume`.
 
-use loom_runtime::{ExecutionId, SendError, SendMessage, UpdateError, kernel::Payload, view::Look};
+use loom_runtime::{ExecutionId, SendError, SendMessage, Status, UpdateError, kernel::Payload, view::Look};
 use serde::Serialize;
 
 use super::Verbs;
@@ -15,7 +15,7 @@ use crate::{
         schema::hint,
         shell::{answer, command, tell},
     },
-    rest::{Rest, rest},
+    rest::{PATIENCE, Rest, rest},
 };
 
 /// What is about to be sent, to whom and by whom.
@@ -71,11 +71,13 @@ impl Verbs<'_> {
         };
         let Some(reply) = reply else { return self.without_reply(&id, &told, &by, &body).await };
         let accepted = self.print_reply(&id, &told.topic, reply);
-        // What it does next is not for the reply to wait for, and not to be cut short either.
-        match rest(app, &id, self.console, quiet).await? {
-            Rest::At(_) => accepted.map(|()| Exit::Done),
-            Rest::Interrupted => Ok(self.stop(&id).await?.0),
+        // What it goes on with at once is not cut short. But a timer is not sat out, and nothing that this comes to changes
+        // what was replied: not a store that fails, and not a signal.
+        tokio::select! {
+            _ = tokio::time::timeout(PATIENCE, app.until(&id, &[Status::Suspended, Status::Parked])) => {}
+            () = self.console.stop.asked() => {}
         }
+        accepted.map(|()| Exit::Done)
     }
 
     /// What the command line says, about to be sent.

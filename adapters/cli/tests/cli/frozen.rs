@@ -116,3 +116,13 @@ async fn single_executions_and_statuses_are_chosen() {
     assert_eq!(files, ["order-2.jsonl", "order-3.jsonl"]);
     shell.run(&format!("export order-9 --dir {at}")).await.ends(Exit::Refused).warns("order-9");
 }
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_written_is_said() {
+    let shell = Shell::default();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "no folder").unwrap();
+    let said = shell.run(&format!("export --dir {}", file.join("logs").display())).await;
+    assert_eq!(said.ends(Exit::Output).warns("cannot be written").exit.code(), 8);
+}

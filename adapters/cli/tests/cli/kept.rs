@@ -14,6 +14,7 @@ async fn old_orders_go_to_a_folder_and_are_read_there() {
     shell.run(r#"start checkout --id old --input '{"sku":"tea","qty":2}'"#).await.ends(Exit::Done);
     let before = shell.run("logs old --json").await.ends(Exit::Done).out;
     let events = before.lines().count();
+    let outcome = shell.run("show old --json").await.json()["outcome"].clone();
     let dir = tempfile::tempdir().unwrap();
     let (policy, archive) = (dir.path().join("policy.json"), dir.path().join("archive"));
     fs::write(&policy, r#"{"completed":"0s"}"#).unwrap();
@@ -31,9 +32,20 @@ async fn old_orders_go_to_a_folder_and_are_read_there() {
     shell.run(&format!("{run} {at}")).await.ends(Exit::Done).warns("no execution is due");
 
     shell.run("logs old").await.ends(Exit::Refused).warns("archive show old");
-    shell.run("show old").await.ends(Exit::Refused).warns("archive show old");
+    // The closing event stays: what it came to is told, and where the rest is.
+    let again =
+        shell.run(r#"start checkout --id old --input '{"sku":"tea","qty":2}'"#).await.ends(Exit::Done);
+    again.says("old completed: ");
+    let shown = shell.run("show old").await.ends(Exit::Done).says("  output    ");
+    shown.says(&format!("  archived  the events before {}: shop archive show old", events - 1));
+    let json = shell.run("show old --json").await.ends(Exit::Done).json();
+    assert_eq!((&json["status"], &json["archived"]), (&json!("completed"), &json!(events - 1)));
+    assert_eq!(json["outcome"], outcome);
+    let gone = shell.run("debug old").await.ends(Exit::Refused).warns("archive show old");
+    assert!(!gone.err.contains("App::"), "{}", gone.err);
     let fork = shell.run("fork old --at 2").await.ends(Exit::Refused);
-    fork.warns("cannot be forked any more").warns("archive show old");
+    let fork = fork.warns("cannot be forked any more").warns("archive show old");
+    assert!(!fork.err.contains("App::"), "{}", fork.err);
     shell.run("list").await.ends(Exit::Done).says("old");
     let shown = shell.run(&format!("archive show old {at} --json")).await.ends(Exit::Done).out;
     let rest = shell.run(&format!("logs old --from {} --json", events - 1)).await.ends(Exit::Done).out;

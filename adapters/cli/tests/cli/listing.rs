@@ -229,10 +229,16 @@ async fn schedules_as_json() {
     let tidy = &json["schedules"][0];
     assert_eq!((&tidy["flow"], &tidy["cron"]), (&json!("tidy"), &json!("0 18 * * MON-FRI")));
     assert_eq!((&tidy["overlap"], tidy["next"].as_array().unwrap().len()), (&json!("skip"), 5));
-    let runs = shell.run("schedules backfill tidy 2026-11-30T00:00:00Z 2026-12-02T00:00:00Z --json").await;
+    let runs = shell.run("schedules backfill tidy 2025-12-01T00:00:00Z 2025-12-03T00:00:00Z --json").await;
     let runs = runs.ends(Exit::Done).json();
-    assert_eq!(runs, json!({"runs": ["tidy@2026-11-30T17:00:00Z", "tidy@2026-12-01T17:00:00Z"]}));
+    assert_eq!(runs, json!({"runs": ["tidy@2025-12-01T17:00:00Z", "tidy@2025-12-02T17:00:00Z"]}));
     shell.run("schedules backfill tidy yesterday today").await.ends(Exit::Usage).warns("no instant");
+    let ahead = shell.run("schedules backfill tidy 9000-01-01T00:00:00Z 9000-02-01T00:00:00Z").await;
+    ahead.ends(Exit::Usage).warns("is due at 9000-01-01T17:00:00.000000Z, and now it is ");
+    let back = shell.run("schedules backfill tidy 2025-12-03T00:00:00Z 2025-12-01T00:00:00Z").await;
+    back.ends(Exit::Usage).warns("a range that ends after it begins");
+    let weekend = shell.run("schedules backfill tidy 2025-12-06T00:00:00Z 2025-12-08T00:00:00Z").await;
+    weekend.ends(Exit::Usage).warns("is never due from 2025-12-06T00:00:00.000000Z to 2025-12-08");
     shell.run("schedules pause nothing").await.ends(Exit::Refused).warns("scheduled are: tidy");
     shell.run("schedules pause tidy --by ada").await.ends(Exit::Done);
     shell.run("schedules trigger tidy").await.ends(Exit::Done);

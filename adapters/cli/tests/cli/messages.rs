@@ -59,6 +59,18 @@ async fn an_account_adds_up() {
 }
 
 #[tokio::test]
+async fn an_update_leaves_with_its_reply_though_the_flow_never_rests() {
+    let shell = Shell::default();
+    shell.run("start ticker --id t --detach").await.ends(Exit::Done);
+    let asked = async { shell.run("update t ticks null --json").await };
+    let said = tokio::time::timeout(std::time::Duration::from_secs(60), asked).await.expect("it leaves");
+    let said = said.ends(Exit::Done);
+    assert_eq!((said.json()["topic"].clone(), said.err.as_str()), (json!("ticks"), ""));
+    // Nobody holds it any more.
+    assert_eq!(shell.run("show t --json").await.json()["worker"], Value::Null);
+}
+
+#[tokio::test]
 async fn one_that_waits_for_a_message_tells_how_to_send_it() {
     let shell = opened().await;
     let said = shell.run("show acc-1").await.ends(Exit::Done);

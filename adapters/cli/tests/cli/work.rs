@@ -54,7 +54,7 @@ async fn a_worker_takes_up_what_is_due_until_it_is_stopped() {
     worker.signals.send(()).unwrap();
     assert_eq!(worker.ended.await.unwrap(), Exit::Done);
     let said = worker.err.text();
-    assert!(said.starts_with("working: 13 flows, 6 steps") && said.ends_with("stopped\n"), "{said}");
+    assert!(said.starts_with("working: 14 flows, 6 steps") && said.ends_with("stopped\n"), "{said}");
 }
 
 #[tokio::test]

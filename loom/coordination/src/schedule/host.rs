@@ -94,12 +94,39 @@ pub enum ScheduleError {
         /// The flow.
         flow: String,
     },
+    /// The range reaches beyond the time: a run of such an instant would take the place of the scheduled one.
+    #[error(
+        "the schedule of `{flow}` is due at {instant}, and now it is {now}: what is to come runs by itself; expected a range \
+         that ends by now"
+    )]
+    Ahead {
+        /// The flow.
+        flow: String,
+        /// The first instant of the range that is to come.
+        instant: Timestamp,
+        /// What the time was.
+        now: Timestamp,
+    },
+    /// The range holds no instant.
+    #[error("the schedule of `{flow}` is never due from {from} to {to}{}", backwards(*.from, *.to))]
+    Empty {
+        /// The flow.
+        flow: String,
+        /// Where the range begins.
+        from: Timestamp,
+        /// Where it ends.
+        to: Timestamp,
+    },
     /// The flow's name is too long for an execution's id.
     #[error(transparent)]
     InvalidId(#[from] InvalidId),
     /// The store refused (somebody has cancelled the schedule) or failed.
     #[error(transparent)]
     NotSent(#[from] SendError),
+}
+
+fn backwards(from: Timestamp, to: Timestamp) -> &'static str {
+    if from < to { "" } else { ": expected a range that ends after it begins" }
 }
 
 /// One schedule. What it is told holds from the moment at which a worker takes it from the inbox: in order, and after
@@ -172,13 +199,21 @@ impl ScheduleHandle {
     /// and the rest run after it.
     ///
     /// # Errors
-    /// See [`ScheduleError`]; a range holds at most 1,000 instants.
+    /// See [`ScheduleError`]; a range holds at least one instant, at most 1,000, and none that is to come: those run by
+    /// themselves.
     pub async fn backfill(&self, range: Range<Timestamp>) -> Result<Vec<ExecutionId>, ScheduleError> {
         let before = Timestamp::from_micros(range.start.as_micros().saturating_sub(1));
         let mut instants = Spec::from(self.descriptor).some_after(before, MOST + 1);
         instants.retain(|at| *at < range.end);
+        let (flow, now) = (|| self.flow.into(), self.app.now());
+        if let Some(instant) = instants.iter().copied().find(|at| *at > now) {
+            return Err(ScheduleError::Ahead { flow: flow(), instant, now });
+        }
+        if instants.is_empty() {
+            return Err(ScheduleError::Empty { flow: flow(), from: range.start, to: range.end });
+        }
         if instants.len() > MOST {
-            return Err(ScheduleError::TooMany { flow: self.flow.into() });
+            return Err(ScheduleError::TooMany { flow: flow() });
         }
         let runs = instants.iter().map(|at| run_id::of_run(self.flow, *at).parse());
         let runs = runs.collect::<Result<_, _>>()?;

@@ -52,3 +52,15 @@ pub(crate) async fn careful(ctx: Ctx) -> loom::Result<()> {
     ctx.suspend::<bool>("order").await?;
     Ok(())
 }
+
+/// Never rests: it looks every few moments whether somebody has asked.
+#[flow]
+pub(crate) async fn ticker(ctx: Ctx) -> loom::Result<()> {
+    let mut ticks: i64 = 0;
+    loop {
+        select! {
+            asked = ctx.receive::<()>("ticks").update::<i64>() => asked.accept(&ticks),
+            () = ctx.sleep(std::time::Duration::from_millis(20)) => ticks += 1,
+        }
+    }
+}
