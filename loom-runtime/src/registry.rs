@@ -404,7 +404,7 @@ impl Registry {
 }
 
 /// What these call, each once.
-fn called<D: Item>(callees: &[Callee<fn() -> Option<&'static D>>]) -> Vec<&'static D> {
+fn called<D: Item>(callees: &[Callee<impl Fn() -> Option<&'static D>>]) -> Vec<&'static D> {
     let mut called: Vec<&D> = Vec::new();
     for it in callees.iter().filter_map(|callee| (callee.it)()) {
         if called.iter().all(|known| known.name() != it.name()) {
