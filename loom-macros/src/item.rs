@@ -240,7 +240,7 @@ pub(crate) fn is_resource(ty: &Type) -> bool {
 /// The attribute of a parameter that would leave it out of some builds.
 pub(crate) fn conditional(arg: &syn::FnArg) -> Option<&Attribute> {
     let syn::FnArg::Typed(typed) = arg else { return None };
-    typed.attrs.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
+    typed.attrs.iter().find(|attr| attr.path().is_ident("cfg"))
 }
 
 /// Whether a signature declares a lifetime for what a parameter borrows, which is told of by itself.
