@@ -38,7 +38,7 @@ wait $server
 [ -n "$word" ] || rm -rf "$2""#;
 
 /// Whatever the server does, it does without telling others: TCP on the loopback only.
-const SETTINGS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 \
+const SETTINGS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 -c max_wal_senders=40 \
      -c shared_buffers=64MB -c max_wal_size=256MB -c log_min_messages=warning";
 
 /// As fast as it can be, as long as the machine stays up.
@@ -235,6 +235,12 @@ impl Cluster {
         let made = maker.output().map_err(|error| failed(program, error))?;
         if !made.status.success() {
             return Err(failed(program, String::from_utf8_lossy(&made.stderr)));
+        }
+        if of.is_none() {
+            // A standby that is made, or starts, must find what was written meanwhile.
+            let version = fs::read_to_string(cluster.directory.join("data/PG_VERSION")).unwrap_or_default();
+            let is_old = version.trim().parse::<u32>().is_ok_and(|version| version < 13);
+            cluster.settings += if is_old { " -c wal_keep_segments=64" } else { " -c wal_keep_size=1GB" };
         }
         cluster.start_again()?;
         Ok(cluster)
