@@ -150,6 +150,7 @@ impl From<ForkError> for CliError {
                 let why = archived(&execution, first);
                 Self::refused(format!("`{execution}` cannot be forked any more: {why}"))
                     .help(kept(&execution))
+                    .help("one that is to be forked later is kept by the policy's `pins`")
             }
             ForkError::Unknown(id) => Self { unknown: Some(id), ..Self::refused(message) },
             ForkError::Cut { execution, .. } => {

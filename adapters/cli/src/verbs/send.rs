@@ -71,11 +71,14 @@ impl Verbs<'_> {
         };
         let Some(reply) = reply else { return self.without_reply(&id, &told, &by, &body).await };
         let accepted = self.print_reply(&id, &told.topic, reply);
-        // What it goes on with at once is not cut short. But a timer is not sat out, and nothing that this comes to changes
-        // what was replied: not a store that fails, and not a signal.
-        tokio::select! {
-            _ = tokio::time::timeout(PATIENCE, app.until(&id, &[Status::Suspended, Status::Parked])) => {}
-            () = self.console.stop.asked() => {}
+        // What it goes on with at once here is not cut short. But a timer is not sat out, and nothing that this comes to
+        // changes what was replied: not a store that fails, and not a signal.
+        let lease = app.row(&id).await.ok().and_then(|row| row.lease);
+        if lease.is_some_and(|lease| lease.worker == app.worker()) {
+            tokio::select! {
+                _ = tokio::time::timeout(PATIENCE, app.until(&id, &[Status::Suspended, Status::Parked])) => {}
+                () = self.console.stop.asked() => {}
+            }
         }
         accepted.map(|()| Exit::Done)
     }
