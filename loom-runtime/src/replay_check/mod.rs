@@ -177,7 +177,7 @@ impl Checker {
             Some((Event::ContinuedAsNew(run), at)) => (&run.flow, at),
             _ => {
                 let message = "the log does not begin with EXECUTION_STARTED, or with CONTINUED_AS_NEW";
-                return Err(ParkReport::new(Fault::UnreadableLog, message));
+                return Err(frozen::damaged(ParkReport::new(Fault::UnreadableLog, message)));
             }
         };
         let missing = || format!("this program has no flow `{name}`");
