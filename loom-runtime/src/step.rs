@@ -177,6 +177,8 @@ struct Pulse {
     beats: watch::Sender<u64>,
     /// Set once the body has asked whether it is cancelled: then it is given time to tidy up.
     heeds: AtomicBool,
+    /// Set once the body has seen that it is cancelled.
+    told: AtomicBool,
 }
 
 impl StepCx {
@@ -202,16 +204,20 @@ impl StepCx {
     }
 
     /// Whether nobody waits for the outcome any more. A body that has asked this, or awaits [`StepCx::cancelled`], has
-    /// five seconds to tidy up when that happens; any other is dropped at once, where it awaits something.
+    /// five seconds to tidy up when that happens; any other is dropped at once, where it awaits something. What a body
+    /// returns that has been told so by a worker that stops does not count: the next owner makes the attempt again.
     pub fn is_cancelled(&self) -> bool {
         self.pulse.heeds.store(true, Ordering::Relaxed);
-        self.cancel.is_cancelled()
+        let cancelled = self.cancel.is_cancelled();
+        self.pulse.told.fetch_or(cancelled, Ordering::Relaxed);
+        cancelled
     }
 
     /// Completes when nobody waits for the outcome any more; see [`StepCx::is_cancelled`].
     pub async fn cancelled(&self) {
         self.pulse.heeds.store(true, Ordering::Relaxed);
         self.cancel.cancelled().await;
+        self.pulse.told.store(true, Ordering::Relaxed);
     }
 
     /// Says something to whoever reads along, now: the next tokens of a model, how far an import is. Readers get it as a
@@ -228,6 +234,11 @@ impl StepCx {
         if let Some(feed) = &self.feed {
             feed.say(chunk);
         }
+    }
+
+    /// Whether the body knows that the attempt is cancelled.
+    pub(crate) fn was_told(&self) -> bool {
+        self.pulse.told.load(Ordering::Relaxed)
     }
 
     /// Says that the attempt is alive. A step with `heartbeat = "5s"` that is silent for longer is given up.

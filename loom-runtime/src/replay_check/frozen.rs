@@ -86,7 +86,11 @@ impl FrozenLog {
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let wrong = |reason: String| FrozenLogError { line, reason };
             let read: Line = serde_json::from_str(text).map_err(|error| {
+                let cut_short = error.is_eof();
                 let reason = kernel::InvalidPayload::from(error).0;
+                if cut_short {
+                    return wrong(format!("expected one as a whole, and it ends in its midst: {reason}"));
+                }
                 wrong(format!("{reason} (`export` writes such files; `logs --json` writes another form)"))
             })?;
             match (&execution, read.execution) {
@@ -163,11 +167,21 @@ impl FrozenLog {
 
     /// The log in a file.
     pub(super) fn open(path: &Path) -> Result<Self, ParkReport> {
-        let unreadable = |reason: String| ParkReport::new(Fault::UnreadableLog, reason);
+        let unreadable = |reason: String| damaged(ParkReport::new(Fault::UnreadableLog, reason));
         let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Self::parse(&name, &text).map_err(|error| unreadable(error.to_string()))
+        let log = Self::parse(&name, &text).map_err(|error| unreadable(error.to_string()))?;
+        if log.records.is_empty() {
+            return Err(unreadable("expected the start of an execution in line 1, found nothing".into()));
+        }
+        Ok(log)
     }
+}
+
+/// What is to be done about a log that no build reads.
+pub(super) fn damaged(report: ParkReport) -> ParkReport {
+    let help = "the log is damaged or cut short: take it from where it is whole, or `export` it again";
+    ParkReport { help: help.into(), ..report }
 }
 
 /// The log of an execution from a sequence on, as it is stored.

@@ -49,7 +49,9 @@ impl Choices for Open {
 ///
 /// A log may begin with its start or with any of its runs; each run is checked from its own beginning too, since that is
 /// what an owner reads. Code with other fingerprints than those in the log is held to what a worker holds it to: the
-/// same requests and the same kind of end; what it computes may differ. [`replay_check_all`] checks many logs at once.
+/// same requests and the same kind of end; what it computes may differ. Of what was parked and then ended by
+/// [`App::kill`](crate::App::kill), the log is checked up to the parking, and the code may park it as it did then.
+/// [`replay_check_all`] checks many logs at once.
 ///
 /// Nothing is done to the world: no step is run, and no closure of `ctx.decide` either. A flow that comes to a choice which
 /// the log does not hold waits there. Where that is new code in the midst of the last pass of a log, it cannot be told
@@ -105,10 +107,16 @@ impl Checker {
 
     /// Replays the whole log, then the prefixes of each run: all of them, or `most`, evenly spread.
     fn check(&self, log: &[Envelope], most: usize) -> Result<(), ParkReport> {
+        let (log, given_up) = until_given_up(log);
         self.flow(log)?;
         self.has_steps(log)?;
+        let agrees = |log: &[Envelope]| match (self.replay(log), given_up) {
+            // As it did then.
+            (Err(found), Some(was)) if (found.fault, &found.message) == (was.fault, &was.message) => Ok(()),
+            (ended, _) => ended,
+        };
         // The whole log first: what it tells of a fault is nearer to its cause than what a prefix of it does.
-        self.replay(log)?;
+        agrees(log)?;
         let rolls = |envelope: &Envelope| matches!(envelope.event, Event::ContinuedAsNew(_));
         let later = (1..log.len()).filter(|at| rolls(&log[*at]));
         let mut starts: Vec<_> = std::iter::once(0).chain(later).collect();
@@ -116,7 +124,7 @@ impl Checker {
         starts.windows(2).try_for_each(|run| {
             let (from, end) = (run[0], run[1]);
             let stride = (end - from).div_ceil(most.max(1));
-            (from + 1..=end).step_by(stride.max(1)).try_for_each(|until| self.replay(&log[from..until]))
+            (from + 1..=end).step_by(stride.max(1)).try_for_each(|until| agrees(&log[from..until]))
         })
     }
 
@@ -177,12 +185,36 @@ impl Checker {
             Some((Event::ContinuedAsNew(run), at)) => (&run.flow, at),
             _ => {
                 let message = "the log does not begin with EXECUTION_STARTED, or with CONTINUED_AS_NEW";
-                return Err(ParkReport::new(Fault::UnreadableLog, message));
+                return Err(frozen::damaged(ParkReport::new(Fault::UnreadableLog, message)));
             }
         };
         let missing = || format!("this program has no flow `{name}`");
         let flow = self.registry.flow(name);
         flow.ok_or_else(|| ParkReport::new(Fault::MissingFlow, missing()).at(at))
+    }
+}
+
+/// Of a log that was parked and then ended by force, what came before: the flow had no part in the rest. And what had
+/// parked it.
+fn until_given_up(log: &[Envelope]) -> (&[Envelope], Option<&ParkReport>) {
+    let without_flow = |envelope: &&Envelope| {
+        matches!(
+            envelope.event,
+            Event::ExecutionResumed(_)
+                | Event::ExecutionCancelled(_)
+                | Event::StepAbandoned(_)
+                | Event::EffectIndoubt(_)
+                | Event::OutcomeDiscarded(_)
+                | Event::MessageDeadLettered(_)
+        )
+    };
+    let rest = log.iter().rev().take_while(without_flow).count();
+    let before = &log[..log.len() - rest];
+    match (log.last().map(|last| &last.event), before.last().map(|last| &last.event)) {
+        (Some(Event::ExecutionCancelled(_)), Some(Event::ExecutionParked(parked))) => {
+            (before, Some(&parked.report))
+        }
+        _ => (log, None),
     }
 }
 

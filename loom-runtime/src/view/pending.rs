@@ -88,6 +88,17 @@ impl Pending {
         }
     }
 
+    /// When it was said.
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Self::Answer { at, .. }
+            | Self::Cancel { at, .. }
+            | Self::Verdict { at, .. }
+            | Self::Message { at, .. }
+            | Self::Retry { at } => *at,
+        }
+    }
+
     /// Whether an execution that is stuck goes on by it. A message waits for the flow, wherever that is.
     pub fn helps(&self) -> bool {
         self.topic().is_none()

@@ -38,11 +38,15 @@ use crate::{
     Ctx,
     inbox_item::Item,
     ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
-    step::StepEnv,
+    step::{StepCx, StepEnv},
 };
 
 /// For what did not come through the inbox: the first item there is 1.
 const NO_ITEM: InboxId = 0;
+
+/// After this an attempt that was told to stop is taken to be gone: one that may tidy up has done so, and a body that
+/// blocks its thread cannot be dropped.
+const GONE: Duration = TIDYING.saturating_add(Duration::from_secs(1));
 
 /// How an execution came to this worker.
 pub(crate) enum Origin {
@@ -76,6 +80,7 @@ enum Gone {
 struct Running {
     attempt: u32,
     cancel: CancellationToken,
+    cx: StepCx,
     task: JoinHandle<()>,
     /// Goes on when nobody waits for it any more.
     detached: bool,
@@ -318,8 +323,7 @@ impl Driver {
                     if let Some(running) = self.running.get(&frame).filter(|r| r.attempt == attempt) {
                         running.cancel.cancel();
                     }
-                    // A body that blocks its thread cannot be dropped: it is not waited for either.
-                    let gone = Instant::now() + TIDYING + Duration::from_secs(1);
+                    let gone = Instant::now() + GONE;
                     self.leaving.push_back((gone, frame, attempt));
                 }
                 Command::StartChild(start) => self.start_child(machine, start).await?,
@@ -357,7 +361,7 @@ impl Driver {
             cancel.clone(),
             feed,
         );
-        let (ended, of) = (self.ended.0.clone(), frame.clone());
+        let (ended, of, cx) = (self.ended.0.clone(), frame.clone(), env.cx());
         let (detached, over) = (invoke.detached, cancel.clone().drop_guard());
         let told = signals::Attempt::begin(&self.signals(), &invoke, step.name);
         let task = tokio::spawn(async move {
@@ -369,7 +373,7 @@ impl Driver {
             // The driver may be gone: then nobody is to know.
             let _ = ended.send((of, attempt, end));
         });
-        self.running.insert(frame, Running { attempt, cancel, task, detached });
+        self.running.insert(frame, Running { attempt, cancel, cx, task, detached });
         Ok(())
     }
 
@@ -591,20 +595,26 @@ impl Driver {
     }
 
     async fn hand_back(&mut self, machine: &mut Machine) -> Result<Gone, Gone> {
-        // The next owner makes these attempts again, maybe at once: not beside them.
-        let cut: Vec<_> = self.running.drain().map(|(_, running)| running).collect();
-        cut.iter().for_each(Running::cut);
-        let deadline = Instant::now() + TIDYING;
-        for mut running in cut {
-            let _ = tokio::time::timeout_at(deadline, &mut running.task).await;
+        // The next owner makes these attempts again, maybe at once: not beside them, so they are told, and may tidy up.
+        self.running.values().for_each(|running| running.cancel.cancel());
+        let deadline = Instant::now() + GONE;
+        for running in self.running.values_mut() {
+            tokio::select! {
+                _ = tokio::time::timeout_at(deadline, &mut running.task) => running.task.abort(),
+                // Somebody else may make them already: this ends here, and they are cut off.
+                () = lost(&mut self.told) => return Err(Gone::Lost("the lease has another owner".into())),
+            }
         }
-        // What ended before it was cut is an outcome like any other; that it was cut is none.
+        // What ended before it was told is an outcome like any other; what a body says that tidied up is none, nor that it
+        // was cut off.
         while let Ok((frame, attempt, end)) = self.ended.1.try_recv() {
             let was_to_stop = self.leaving.iter().any(|(_, left, nth)| (left, *nth) == (&frame, attempt));
-            if was_to_stop || !matches!(end, AttemptEnd::Stopped(EffectError::Cancelled)) {
+            let told = self.running.get(&frame).is_some_and(|running| running.cx.was_told());
+            if was_to_stop || !told && !matches!(end, AttemptEnd::Stopped(EffectError::Cancelled)) {
                 self.take_end(machine, (frame, attempt, end));
             }
         }
+        self.running.clear();
         self.offer(machine, Input::HandBack);
         if self.obey(machine).await?.is_some() {
             return Ok(Gone::HandedBack);
@@ -628,6 +638,16 @@ impl Driver {
     fn offer(&self, machine: &mut Machine, input: Input) -> Offered {
         machine.offer(input, self.engine.clock.now())
     }
+}
+
+/// Completes when the lease has gone; what else comes while an execution is handed back is for its next owner.
+async fn lost(told: &mut mpsc::UnboundedReceiver<Nudge>) {
+    while let Some(nudge) = told.recv().await {
+        if nudge == Nudge::Lost {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 async fn after(wait: Option<Duration>) {

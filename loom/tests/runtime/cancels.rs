@@ -3,7 +3,7 @@
 
 use loom::{ControlError, ExecutionError, Status, ports::StoreError, prelude::*};
 
-use crate::support::{Process, Rig, Stop, World, count, id, on_both, registry, report, told};
+use crate::support::{LEASE, Process, Rig, Stop, Tap, World, count, id, on_both, registry, report, told};
 
 #[step]
 async fn endless(world: Res<World>, step: StepCx) -> loom::Result<()> {
@@ -315,7 +315,10 @@ on_both! {
                     _ = life => {}
                 }
             }).await;
-            let app = rig.app(all()).await;
+            // Nobody waits for the killed one's lease, each time.
+            let later = Tap::default();
+            later.ahead(LEASE);
+            let app = rig.builder(all(), &later).await.build().unwrap();
             // The owner is frozen where it stands; the cancel comes before the next one takes up.
             let cancelled = app.cancel(&id(&name), "why", "ada").await;
             let stopped = process.tap.is_frozen();

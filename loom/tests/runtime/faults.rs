@@ -1,8 +1,6 @@
 //! Faults in code: each parks with a report that names it, and goes on once the code is mended.
 //! Not failures: those are outcomes, and in `retries.rs`.
 
-use std::time::Duration;
-
 use loom::{
     App, ExecutionError, ExecutionId, Registry, Status,
     kernel::{Fault, ParkReport},
@@ -68,6 +66,11 @@ async fn panicky_mended(ctx: Ctx) -> loom::Result<u32> {
     Ok(one + ctx.run(last()).await?)
 }
 
+#[flow(name = "panicky")]
+async fn panicky_otherwise(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(last()).await
+}
+
 #[step(name = "fragile")]
 async fn fragile(world: Res<World>) -> loom::Result<u32> {
     world.hit("fragile");
@@ -120,8 +123,9 @@ async fn measured_new(ctx: Ctx) -> loom::Result<u32> {
     Ok(new.quantity)
 }
 
+/// Not over before the flow waits for it, however slow the machine is: one that is would park nothing.
 async fn helper_that_sleeps() {
-    tokio::time::sleep(Duration::from_millis(1)).await;
+    tokio::time::sleep(seconds(3600)).await;
 }
 
 #[flow]
@@ -133,7 +137,7 @@ async fn sleeping_in_a_helper(ctx: Ctx) -> loom::Result<u32> {
 
 async fn helper_that_spawns() -> Result<u32, tokio::task::JoinError> {
     let task = tokio::spawn(async {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        helper_that_sleeps().await;
         1
     });
     task.await
@@ -281,6 +285,25 @@ on_both! {
         app.work();
         assert_eq!(result(&app, &id("run")).await, 11);
         assert_eq!(rig.world.count("first"), 1);
+    }
+
+    /// Nobody takes it up again: the code may still panic there, and may not come there by another way.
+    async fn what_a_panic_parked_and_force_ended_is_checked_up_to_the_parking(rig: Rig) {
+        let panicking = registry!(flows: [panicky], steps: [first]);
+        let app = rig.app(panicking.clone()).await;
+        app.start(panicky()).id("run").await.unwrap();
+        report(&app, &id("run")).await;
+        let parked = app.log(&id("run"), 0, 100).await.unwrap();
+        assert_eq!(loom::replay_check(&panicking, &parked).unwrap_err().fault, Fault::FlowPanicked);
+        app.kill(&id("run"), "enough", "ada").await.unwrap();
+        app.work();
+        crate::support::until(|| async { app.row(&id("run")).await.unwrap().status.is_terminal() }).await;
+        let ended = app.log(&id("run"), 0, 100).await.unwrap();
+        for code in [panicking, mended()] {
+            loom::replay_check(&code, &ended).unwrap();
+        }
+        let other = registry!(flows: [panicky_otherwise], steps: [first, last]);
+        assert_eq!(loom::replay_check(&other, &ended).unwrap_err().fault, Fault::Divergence);
     }
 
     async fn a_panic_of_a_step_parks_and_a_mended_program_goes_on_by_itself(rig: Rig) {

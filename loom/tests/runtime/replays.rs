@@ -222,11 +222,21 @@ async fn files_that_are_no_logs_are_findings() {
             checked.diverged.iter().map(|found| (found.log.as_str(), found.report.fault)).collect();
         let expected = ["empty.jsonl", "half.jsonl", "late.jsonl", "newer.jsonl"];
         assert_eq!(found, expected.map(|name| (name, Fault::UnreadableLog)));
-        let lines = whole.lines().count();
+        let cut =
+            format!("line {} is no event of a frozen log: expected one as a whole", whole.lines().count());
+        let says =
+            ["expected the start of an execution in line 1", &cut, "does not begin with EXECUTION_STARTED"];
+        for (found, says) in checked.diverged.iter().zip(says) {
+            let report = &found.report;
+            assert!(
+                report.message.contains(says) && report.help.contains("damaged or cut short"),
+                "{report}"
+            );
+        }
         assert!(
-            checked.diverged[1].report.message.contains(&format!("line {lines}")),
+            checked.diverged[3].report.help.contains("at least as new"),
             "{}",
-            checked.diverged[1].report
+            checked.diverged[3].report
         );
         // Of a directory every file counts, whatever this program has.
         let lacking = registry!(flows: [leaf], steps: [tally]);

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use loom::{App, Status, prelude::*};
 
-use crate::support::{Rig, Stop, Tap, World, count, id, on_both, registry, told, until};
+use crate::support::{
+    Rig, Stop, Tap, World, count, id, on_both, on_both_in_virtual_time, registry, told, until,
+};
 
 #[step]
 async fn short(world: Res<World>) -> loom::Result<u32> {
@@ -43,7 +45,52 @@ async fn lengthy(ctx: Ctx) -> loom::Result<u32> {
 }
 
 fn all() -> loom::Registry {
-    registry!(flows: [shortly, lengthy, busily], steps: [short, long, second, busy])
+    registry!(flows: [shortly, lengthy, busily, neatly, stubbornly], steps: [short, long, second, busy, neat, stubborn])
+}
+
+/// Heeds its cancellation, and takes a moment to tidy up.
+#[step]
+async fn neat(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit("neat");
+    if world.count("neat") > 1 {
+        return Ok(7);
+    }
+    step.cancelled().await;
+    world.hit("told");
+    world.pass("tidied").await;
+    world.hit("tidied");
+    Err(loom::Error::msg("stopped half-way"))
+}
+
+#[flow]
+async fn neatly(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(neat()).await
+}
+
+struct Dropped(World);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.hit("dropped");
+    }
+}
+
+/// Heeds its cancellation, and tidies up for ever.
+#[step]
+async fn stubborn(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit("stubborn");
+    if world.count("stubborn") > 1 {
+        return Ok(7);
+    }
+    step.cancelled().await;
+    let _dropped = Dropped(World::clone(&world));
+    world.hit("told");
+    std::future::pending().await
+}
+
+#[flow]
+async fn stubbornly(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(stubborn()).await
 }
 
 /// Is mostly at work when it is cut off, and sees that only then.
@@ -101,6 +148,27 @@ on_both! {
         second.work();
         assert_eq!(second.handle::<busily>(handle.id()).result().await.unwrap(), 7);
         assert_eq!(rig.world.count("busy"), 2);
+    }
+
+    /// And what it says then is no outcome: nobody waited for it.
+    async fn a_step_that_heeds_its_cancellation_tidies_up_before_it_is_handed_back(rig: Rig) {
+        let first = app(&rig).await;
+        let handle = first.start(neatly()).id("run").await.unwrap();
+        rig.world.seen("neat", 1).await;
+        let mut down = std::pin::pin!(first.shutdown(Duration::ZERO));
+        select! {
+            () = &mut down => panic!("a step tidies up"),
+            () = rig.world.seen("told", 1) => {}
+        }
+        assert_eq!(rig.world.count("tidied"), 0);
+        assert!(first.row(&id("run")).await.unwrap().lease.is_some(), "nobody begins it anew beside that");
+        rig.world.open("tidied");
+        down.await;
+        assert_eq!(rig.world.count("tidied"), 1);
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<neatly>(handle.id()).result().await.unwrap(), 7);
+        assert_eq!(second.row(&id("run")).await.unwrap().takeovers, 0);
     }
 
     async fn a_long_step_is_handed_back_and_stops_before_another_begins(rig: Rig) {
@@ -174,5 +242,20 @@ on_both! {
         let second = app(&rig).await;
         second.work();
         assert_eq!(second.handle::<shortly>(handle.id()).result().await.unwrap(), 3);
+    }
+}
+
+on_both_in_virtual_time! {
+    async fn a_step_that_tidies_up_for_ever_is_dropped(rig: Rig) {
+        let first = app(&rig).await;
+        let handle = first.start(stubbornly()).id("run").await.unwrap();
+        rig.world.seen("stubborn", 1).await;
+        let begun = tokio::time::Instant::now();
+        first.shutdown(Duration::from_secs(10)).await;
+        assert_eq!(begun.elapsed().as_secs(), 15, "its grace, and five to tidy up");
+        assert_eq!((rig.world.count("told"), rig.world.count("dropped")), (1, 1));
+        let second = app(&rig).await;
+        second.work();
+        assert_eq!(second.handle::<stubbornly>(handle.id()).result().await.unwrap(), 7);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn standing(
 ) -> String {
     let Reader { program, now, paint } = reader;
     let (id, status) = (row.id.as_str(), paint.status(row.status));
-    let told = indent(&wait::pending(pending, program), 2);
+    let told = indent(&wait::pending(pending, row, program), 2);
     match (row.status, &state.outcome) {
         (_, Some(Outcome::Completed(value))) => {
             format!("{id} {status}: {}\n", shorten(value.as_str(), 10 * PAYLOAD))

@@ -3,6 +3,7 @@
 
 use loom_runtime::{
     Status, Timestamp,
+    ports::ExecutionRow,
     view::{Pending, Wait},
 };
 
@@ -74,7 +75,7 @@ pub(crate) fn waits(waits: &[Wait], execution: &str, program: &str, now: Timesta
 }
 
 /// What was said and is not taken in yet, and who takes it in.
-pub(crate) fn pending(pending: &[Pending], program: &str) -> String {
+pub(crate) fn pending(pending: &[Pending], row: &ExecutionRow, program: &str) -> String {
     let mut text = String::new();
     for said in pending {
         text.push_str(&match said {
@@ -92,7 +93,15 @@ pub(crate) fn pending(pending: &[Pending], program: &str) -> String {
             Pending::Retry { .. } => "to be tried again, not taken in yet\n".to_owned(),
         });
     }
-    if !pending.is_empty() {
+    // Whoever parked it had it, and could not take it in.
+    let was_left = |said: &Pending| said.helps() && said.at() <= row.updated_at;
+    if row.status == Status::Parked && pending.iter().any(was_left) {
+        text.push_str(&format!(
+            "  it waits for code that comes to where the log ends: deploy that, and a worker takes it in\n  \
+             or drop the flow as it is: {}\n",
+            command(&[program, "cancel"], &[row.id.as_str()], &["--force"])
+        ));
+    } else if !pending.is_empty() {
         let when = if pending.iter().any(Pending::helps) { "" } else { ", once the flow waits for it" };
         text.push_str(&format!(
             "  a worker takes it in{when}: {}\n",

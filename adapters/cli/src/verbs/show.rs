@@ -52,7 +52,7 @@ impl Verbs<'_> {
             section("PARKED", format!("{}{}", parked(report), if helped { "" } else { &retry }));
         }
         section("WAITS FOR", wait::waits(waits, id.as_str(), program, now));
-        section("NOT TAKEN IN YET", wait::pending(pending, program));
+        section("NOT TAKEN IN YET", wait::pending(pending, &row, program));
         let columns = self.console.width.map(|columns| columns.saturating_sub(2));
         let frames = frames(state);
         section("FRAMES", if frames.is_empty() { String::new() } else { frames.render(columns) });

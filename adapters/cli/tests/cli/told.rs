@@ -68,6 +68,20 @@ async fn a_cancel_that_is_not_taken_in() {
     assert_eq!((types(&json["waits"]), types(&json["pending"])), (vec![], vec!["cancel"]));
 }
 
+/// A worker of this code has no use for it either, and is not what helps.
+#[tokio::test]
+async fn a_cancel_that_waits_for_code_that_fits() {
+    let shell = Shell::default();
+    let mut made = Made::new(&shell.store, "b", "buggy", json!(null));
+    made.started("pack", 1, json!(null)).parked(ParkReport::new(Fault::FlowPanicked, "a bug")).store().await;
+    let said = shell.run("cancel b").await.ends(Exit::Parked);
+    let said = said.says("not taken in yet").says("it waits for code that comes to where the log ends");
+    assert!(!said.says("shop cancel b --force").out.contains("shop worker"));
+    let said = shell.run("show b").await.says("shop cancel b --force");
+    assert!(!said.out.contains("shop worker"), "{}", said.out);
+    shell.run("cancel b --force").await.ends(Exit::Done);
+}
+
 /// Who, on what, and whether somebody waits; not what it says.
 #[tokio::test]
 async fn messages_that_are_not_taken_in() {
