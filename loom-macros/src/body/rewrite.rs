@@ -92,8 +92,8 @@ pub(crate) fn dropped(call: &ExprCall, runtime: &RuntimePath) -> Expr {
 /// `call;` → the same, behind a look at the call written `again`, which is never run: so it moves nothing, and the lints
 /// of the statement are those of any function. Else the value itself is looked at.
 pub(crate) fn left(call: &ExprCall, again: bool, runtime: &RuntimePath) -> Expr {
-    // In a call that never returns.
-    let allow = quote_spanned!(Span::mixed_site()=> #[allow(unreachable_code)]);
+    // In a call that never returns, and of one that returns nothing.
+    let allow = quote_spanned!(Span::mixed_site()=> #[allow(unreachable_code, clippy::unit_arg)]);
     if !again {
         let asked = asked(call, runtime);
         return Expr::Verbatim(quote!(#allow #asked));
