@@ -1,5 +1,5 @@
 //! How a run ends: its children are told to stop, and their ends are awaited before its own is written.
-//! Not the closing itself: what must be told with the last event is in `exchange`.
+//! Not how the owner lets go, which is in `closing`, nor what must be told with the last event, in `exchange`.
 //!
 //! The wait is in the log (`EXECUTION_ENDING`), so that the owner may let go, and another one goes on with it: from
 //! there on no code is needed, and nothing is delivered to the flow. Where there is nobody to wait for, the closing
@@ -25,10 +25,15 @@ impl End {
 impl Machine {
     /// The run comes to this end, once what it has begun is over.
     pub(super) fn end(&mut self, end: End) {
+        self.end_after(end, Self::own_children);
+    }
+
+    /// The same, once the children that `whom` names have ended; the others are told, and left.
+    fn end_after(&mut self, end: End, whom: fn(&Self) -> BTreeSet<FrameId>) {
         self.give_up_unstarted();
         self.leave_steps();
         self.revoke_all();
-        let waiting = self.own_children();
+        let waiting = whom(self);
         self.leave_children(&waiting);
         if waiting.is_empty() {
             self.phase = end.phase();
@@ -65,15 +70,7 @@ impl Machine {
         self.last_items.push(item);
         self.tear_down();
         let end = End::Cancelled(self.state().cancel.clone().unwrap_or(cancelled));
-        if force {
-            self.give_up_unstarted();
-            self.leave_steps();
-            self.revoke_all();
-            self.leave_children(&BTreeSet::new());
-            self.phase = end.phase();
-        } else {
-            self.end(end);
-        }
+        self.end_after(end, if force { |_| BTreeSet::new() } else { Self::own_children });
     }
 
     /// Goes on with an end that an owner before this one has recorded.
