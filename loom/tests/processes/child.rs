@@ -130,7 +130,7 @@ async fn open_with(world: &Ledger, takeovers: u32) -> App {
 }
 
 /// A case that holds on both stores that processes can share: `sqlite` and `postgres` are its tests.
-macro_rules! on_both {
+macro_rules! on_every_store {
     ($($(#[doc = $doc:literal])* async fn $name:ident($dir:ident: TempDir, $world:ident: Ledger) $body:block)+) => {
         $(
             $(#[doc = $doc])*
@@ -158,7 +158,7 @@ macro_rules! on_both {
         )+
     };
 }
-pub(crate) use on_both;
+pub(crate) use on_every_store;
 
 /// What a process does; nothing, when the tests run it as one of their own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,7 @@ use loom::{ExecutionError, Status, kernel::Fault, prelude::*};
 use postgres::cluster::Cluster;
 
 use crate::{
-    child::{adding, bombing, killing, on_both, open, patiently, registry, start, start_with},
+    child::{adding, bombing, killing, on_every_store, open, patiently, registry, start, start_with},
     ledger::Ledger,
 };
 
@@ -74,7 +74,7 @@ async fn b44_a_step_that_kills_its_process_parks_the_execution() {
     .await;
 }
 
-on_both! {
+on_every_store! {
     async fn killed_workers_lose_and_repeat_nothing_that_is_recorded(dir: TempDir, world: Ledger) {
         const RUNS: u32 = 12;
         const STEPS: u32 = 8;

@@ -6,7 +6,7 @@ use loom::{ExecutionId, Status, prelude::*};
 use postgres::cluster::Cluster;
 
 use crate::{
-    child::{count, on_both, open, patiently, pausing, receiving, start, told},
+    child::{count, on_every_store, open, patiently, pausing, receiving, start, told},
     ledger::Ledger,
 };
 
@@ -27,7 +27,7 @@ async fn stop(process: &Process, world: &Ledger) {
     }
 }
 
-on_both! {
+on_every_store! {
     async fn b31_a_stopped_owner_is_refused_when_it_continues(dir: TempDir, world: Ledger) {
         let old = start(&dir, "start pausing");
         world.seen("one", 1).await;

@@ -9,7 +9,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, id, log, on_both, registry, until};
+use crate::support::{Rig, id, log, on_every_store, registry, until};
 
 /// Look up an order.
 #[tool(reads, effects("shop.read"))]
@@ -191,7 +191,7 @@ fn k11_what_an_agent_works_with_is_part_of_its_code() {
     assert_eq!(first, of(desk::allowed::desk::DESCRIPTOR), "a ceiling and policies judge it from outside");
 }
 
-on_both! {
+on_every_store! {
     /// K11: an open execution goes on when the limits of its agent change, and its log notes the other code.
     async fn k11_an_agent_goes_on_with_another_budget(rig: Rig) {
         let app = rig.app(registry!(flows: [desk::first::desk], steps: [find_order])).await;
@@ -282,7 +282,7 @@ fn what_an_agent_refers_to_must_be_there() {
     assert!(said.contains(&refund::DESCRIPTOR.location.to_string()), "{said}");
 }
 
-on_both! {
+on_every_store! {
 async fn an_agent_with_a_body_runs_as_a_flow(rig: Rig) {
     let app = rig.app(Registry::of(everything())).await;
     let started = app.start(support("7".into())).id("one").await.unwrap();

@@ -7,7 +7,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, World, count, id, log, on_both, registry, told, until};
+use crate::support::{Rig, World, count, id, log, on_every_store, registry, told, until};
 
 #[step]
 async fn door(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -166,7 +166,7 @@ fn all() -> loom::Registry {
     )
 }
 
-on_both! {
+on_every_store! {
     async fn no_more_branches_than_the_limit_run_at_once(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(limited(6)).id("run").await.unwrap();

@@ -13,7 +13,7 @@ use loom::{
     replay_check,
 };
 
-use crate::support::{Process, Rig, Tap, count, id, log, on_both, registry, report, told};
+use crate::support::{Process, Rig, Tap, count, id, log, on_every_store, registry, report, told};
 
 #[flow]
 async fn drafting(ctx: Ctx, asks: Vec<u64>) -> loom::Result<Vec<u64>> {
@@ -48,7 +48,7 @@ fn all() -> loom::Registry {
     registry!(flows: [drafting], steps: [])
 }
 
-on_both! {
+on_every_store! {
     /// Granted once and recorded; replays and other negotiators change nothing.
     async fn a_grant_is_recorded_and_holds(rig: Rig) {
         let asked = Arc::new(Mutex::new(Vec::new()));

@@ -3,7 +3,9 @@
 
 use loom::{ControlError, ExecutionError, Status, ports::StoreError, prelude::*};
 
-use crate::support::{LEASE, Process, Rig, Stop, Tap, World, count, id, on_both, registry, report, told};
+use crate::support::{
+    LEASE, Process, Rig, Stop, Tap, World, count, id, on_every_store, registry, report, told,
+};
 
 #[step]
 async fn endless(world: Res<World>, step: StepCx) -> loom::Result<()> {
@@ -153,7 +155,7 @@ fn was_cancelled<T: std::fmt::Debug>(result: Result<T, ExecutionError<loom::Erro
     }
 }
 
-on_both! {
+on_every_store! {
     async fn a_running_one_is_cancelled_and_its_step_told(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(running()).id("run").await.unwrap();

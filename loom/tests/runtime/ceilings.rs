@@ -7,7 +7,7 @@ use loom::{
     replay_check,
 };
 
-use crate::support::{Rig, World, log, on_both, registry};
+use crate::support::{Rig, World, log, on_every_store, registry};
 
 #[step(effects("bank.write"))]
 async fn charge(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -64,7 +64,7 @@ fn all() -> loom::Registry {
     registry!(flows: [circumvents, undeclared, banking, posting], steps: [charge, post])
 }
 
-on_both! {
+on_every_store! {
     async fn a_copy_of_the_context_is_held_to_the_ceiling(rig: Rig) {
         let app = rig.app(all()).await;
         app.work();

@@ -8,7 +8,7 @@ use loom::{
     replay_check,
 };
 
-use crate::support::{Process, Rig, World, id, in_short, log, on_both, patiently, registry};
+use crate::support::{Process, Rig, World, id, in_short, log, on_every_store, patiently, registry};
 
 #[step]
 async fn add(world: Res<World>, one: u32, other: u32) -> loom::Result<u32> {
@@ -166,7 +166,7 @@ async fn memory_and_sqlite_give_the_same_log() {
     .await;
 }
 
-on_both! {
+on_every_store! {
     /// A check does nothing to the world: not even the closure of a choice that the log does not hold yet is run.
     async fn a_check_makes_no_choice(rig: Rig) {
         let app = rig.app(registry!(flows: [choosing], steps: [add])).await;

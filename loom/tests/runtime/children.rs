@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::support::{
-    LEASE, Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold,
+    LEASE, Process, Rig, Tap, World, count, id, log, on_every_store, registry, report, told, until, untold,
 };
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
@@ -107,7 +107,7 @@ fn failed<T: std::fmt::Debug>(result: Result<T, ExecutionError<Trouble>>) -> Tro
     }
 }
 
-on_both! {
+on_every_store! {
     async fn a_child_runs_in_another_process_and_outlives_its_parents(rig: Rig) {
         for n in [4, 10] {
             let (rig, tap) = (rig.another(), Tap::default());

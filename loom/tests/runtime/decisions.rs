@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::support::{
-    Process, Rig, World, around_every_append, count, id, log, on_both, registry, told, until,
+    Process, Rig, World, around_every_append, count, id, log, on_every_store, registry, told, until,
 };
 
 #[event(name = "noted")]
@@ -176,7 +176,7 @@ async fn start<F: loom::Flow>(process: &Process, call: impl FnOnce() -> loom::Fl
     process.run(async move { app.start(call()).id("run").await.map(drop).unwrap() }).await;
 }
 
-on_both! {
+on_every_store! {
     /// A fact is in the log once, in its order, wherever the process dies and however often the flow passes it again.
     async fn facts_are_told_once_around_every_crash(rig: Rig) {
         let crashes = around_every_append(

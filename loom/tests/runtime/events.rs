@@ -9,7 +9,7 @@ use loom::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Rig, id, log, on_both};
+use crate::support::{Rig, id, log, on_every_store};
 
 /// The program of yesterday.
 mod before {
@@ -106,7 +106,7 @@ fn read(version: u32, data: Value) -> Result<Option<later::OrderPlaced>, EventEr
     read_event(&envelope("order.placed", version, data))
 }
 
-on_both! {
+on_every_store! {
 /// B91: a program in which the type has moved and has another name goes on with the log, and writes the same.
 async fn moving_and_renaming_the_type_changes_nothing(rig: Rig) {
     let old = rig.app(before::program()).await;

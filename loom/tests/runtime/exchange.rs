@@ -10,7 +10,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, count, id, log, on_both, registry, told};
+use crate::support::{Rig, count, id, log, on_every_store, registry, told};
 
 #[step]
 async fn note(world: Res<World>, what: String) -> loom::Result<String> {
@@ -122,7 +122,7 @@ fn received(log: &[Envelope]) -> Vec<u32> {
     bodies.collect()
 }
 
-on_both! {
+on_every_store! {
     /// B55: messages outlive runs, in order; none is lost, none is taken twice.
     async fn b55_messages_go_on_into_new_runs(rig: Rig) {
         let app = rig.app(all()).await;

@@ -9,7 +9,7 @@ use loom::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Rig, World, count, id, on_both, registry, report, told, untold};
+use crate::support::{Rig, World, count, id, on_every_store, registry, report, told, untold};
 
 #[step]
 async fn first(world: Res<World>) -> loom::Result<u32> {
@@ -238,7 +238,7 @@ async fn result(app: &App, id: &ExecutionId) -> u32 {
     app.handle::<as_written>(id).result().await.unwrap()
 }
 
-on_both! {
+on_every_store! {
     async fn b06_a_divergence_is_reported_and_goes_on_when_the_code_is_mended(rig: Rig) {
         let written = || registry!(flows: [as_written], steps: [first, last]);
         let broken = registry!(flows: [as_broken], steps: [first, extra, last]);

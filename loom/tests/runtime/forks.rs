@@ -13,7 +13,9 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, Tap, World, count, id, in_short, log, on_both, patiently, registry, report, told};
+use crate::support::{
+    Rig, Tap, World, count, id, in_short, log, on_every_store, patiently, registry, report, told,
+};
 
 #[step]
 async fn note(world: Res<World>, what: String) -> loom::Result<String> {
@@ -148,7 +150,7 @@ async fn output<T: serde::de::DeserializeOwned>(app: &App, of: &loom::ExecutionI
     }
 }
 
-on_both! {
+on_every_store! {
     /// B78: a fork before a decision asks again; the old answer is gone, unless it is asked for.
     async fn b78_a_fork_before_a_decision_asks_again(rig: Rig) {
         let app = app(&rig).await;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::{Process, Rig, World, count, id, log, on_both, registry, told, until};
+use crate::support::{Process, Rig, World, count, id, log, on_every_store, registry, told, until};
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Approval {
@@ -156,7 +156,7 @@ fn yes() -> Approval {
     Approval { approved: true, note: "fine".into() }
 }
 
-on_both! {
+on_every_store! {
     /// Before they are open, and each by its own type.
     async fn gates_are_answered_wherever_they_stand(rig: Rig) {
         let app = rig.app(registry!(flows: [asking_everywhere], steps: [])).await;

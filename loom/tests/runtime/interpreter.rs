@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Process, Rig, Tap, World, around_every_append, count, id, log, on_both, registry, report, told,
+    Process, Rig, Tap, World, around_every_append, count, id, log, on_every_store, registry, report, told,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
@@ -196,7 +196,7 @@ fn frames(told: &[String]) -> Vec<&str> {
     told.iter().filter_map(|line| line.strip_prefix("STEP_STARTED ")).collect()
 }
 
-on_both! {
+on_every_store! {
     /// Every id is the plan's own, escaped, below the loops and parts that lead to it; a crash anywhere repeats nothing.
     async fn a_plan_that_is_data_is_walked_once(rig: Rig) {
         rig.world.open("bank");

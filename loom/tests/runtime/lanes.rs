@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loom::{Lane, Registry, Status, kernel::Payload, ports::Turn, prelude::*};
 
-use crate::support::{Rig, Tap, World, id, on_both, registry};
+use crate::support::{Rig, Tap, World, id, on_every_store, registry};
 
 #[step]
 async fn enter(world: Res<World>) -> loom::Result<usize> {
@@ -36,7 +36,7 @@ fn all() -> Registry {
     registry!(flows: [visiting, guiding, deciding], steps: [enter])
 }
 
-on_both! {
+on_every_store! {
     /// Two workers share the slots, and each is used again.
     async fn a_lane_bounds_what_runs_in_a_fleet(rig: Rig) {
         let apps = [rig.app(all()).await, rig.app(all()).await];

@@ -3,7 +3,7 @@
 
 use loom::{Chunk, FrameId, Streamed, Transcript, kernel::Payload, prelude::*};
 
-use crate::support::{Process, Rig, World, id, log, on_both, registry, until};
+use crate::support::{Process, Rig, World, id, log, on_every_store, registry, until};
 
 /// Says four words; the first attempt fails after two, the second one after three.
 #[step(retry(attempts = 3, initial = "1ms"))]
@@ -101,7 +101,7 @@ async fn heard(mut live: loom::StepStream) -> Vec<Streamed> {
     items
 }
 
-on_both! {
+on_every_store! {
     /// B96: a retried step begins anew; whoever reads along is told to forget what the dead attempt said.
     async fn b96_a_retry_supersedes_what_was_said(rig: Rig) {
         let app = rig.app(all()).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loom::{App, ExecutionId, Registry, Status, WorkerOptions, prelude::*};
 
-use crate::support::{LEASE, Rig, Tap, World, brisk, on_both, registry, until};
+use crate::support::{LEASE, Rig, Tap, World, brisk, on_every_store, registry, until};
 
 /// Of a log below.
 const LOG: u64 = 64 * 1024;
@@ -69,7 +69,7 @@ async fn woken(rig: &Rig, many: usize, door: Option<&str>) -> Vec<ExecutionId> {
     ids
 }
 
-on_both! {
+on_every_store! {
     async fn b95_what_is_woken_at_once_has_so_much_memory(rig: Rig) {
         let ids = woken(&rig, 24, None).await;
         let app = app(&rig, WorkerOptions { memory: 4 * LOG, ..brisk() }).await;

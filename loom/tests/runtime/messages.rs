@@ -7,7 +7,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, World, count, log, on_both, registry, told, until};
+use crate::support::{Rig, World, count, log, on_every_store, registry, told, until};
 
 #[step]
 async fn long(world: Res<World>) -> loom::Result<u32> {
@@ -98,7 +98,7 @@ struct Ask {
     n: u32,
 }
 
-on_both! {
+on_every_store! {
     /// What a person sends is held to what the flow and its parts wait for, wherever they are; what a program sends is not.
     async fn a_checked_message_has_a_topic_and_fits(rig: Rig) {
         let app = rig.app(all()).await;

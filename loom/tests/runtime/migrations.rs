@@ -11,7 +11,9 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold};
+use crate::support::{
+    Rig, Tap, World, count, id, log, on_every_store, registry, report, told, until, untold,
+};
 
 #[step]
 async fn price(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -110,7 +112,7 @@ async fn migrations(app: &App) -> Vec<(u64, u64)> {
     log(app, &id("sale-1")).await.iter().filter_map(|envelope| of(&envelope.event)).collect()
 }
 
-on_both! {
+on_every_store! {
     /// K11: other code of the same structure, and code that is compatible so far, go on and are noted once.
     async fn k11_code_that_agrees_with_the_log_goes_on_and_is_noted(rig: Rig) {
         for (registry, insured) in [(program::<reworded::sale>(), 0), (program::<longer::sale>(), 1)] {

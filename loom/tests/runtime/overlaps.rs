@@ -8,7 +8,7 @@ use loom::{
     Status, kernel::Event, nominal, prelude::*,
 };
 
-use crate::support::{Process, Rig, Tap, World, log, on_both, on_both_in_virtual_time, until};
+use crate::support::{Process, Rig, Tap, World, log, on_both_in_virtual_time, on_every_store, until};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const EVERY_TEN: ScheduleDescriptor = ScheduleDescriptor::new("*/10 * * * *", "UTC");
@@ -187,7 +187,7 @@ fn yearly(overlap: Overlap) -> Registry {
     flow(held::DESCRIPTOR, YEARLY.overlap(overlap))
 }
 
-on_both! {
+on_every_store! {
     /// Workers that vanish do not let two runs go on at once either, nor one run twice.
     async fn queue_outlives_its_workers(rig: Rig) {
         let first = Process::start(&rig, yearly(Overlap::Queue)).await;

@@ -3,7 +3,7 @@
 
 use loom::{Registry, Status, prelude::*};
 
-use crate::support::{Process, Rig, Tap, World, count, id, on_both, registry, told, until};
+use crate::support::{Process, Rig, Tap, World, count, id, on_every_store, registry, told, until};
 
 #[step]
 async fn transact(world: Res<World>, step: StepCx) -> loom::Result<u32> {
@@ -68,7 +68,7 @@ fn all() -> Registry {
     )
 }
 
-on_both! {
+on_every_store! {
     /// After a sleep of the whole machine, a worker's own executions look abandoned to it.
     async fn b25_a_worker_never_takes_over_what_it_runs(rig: Rig) {
         let tap = Tap::default();

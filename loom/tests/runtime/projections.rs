@@ -5,7 +5,7 @@ use loom::{Entry, Fold, FoldError, ProjectError, Registry, Status, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Rig, World, id, log, on_both};
+use crate::support::{Rig, World, id, log, on_every_store};
 
 #[event(name = "order.line")]
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -120,7 +120,7 @@ fn program() -> Registry {
     ])
 }
 
-on_both! {
+on_every_store! {
 async fn a_projection_folds_events_outcomes_and_statuses(rig: Rig) {
     let app = rig.app(program()).await;
     let started = app.start(selling(vec![2, 13, 3])).id("one").await.unwrap();

@@ -7,7 +7,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, World, id, log, on_both, registry};
+use crate::support::{Rig, World, id, log, on_every_store, registry};
 
 #[step]
 async fn act(world: Res<World>, what: String) -> loom::Result<String> {
@@ -41,7 +41,7 @@ fn all() -> Registry {
     registry!(flows: [choosing, touring], steps: [act])
 }
 
-on_both! {
+on_every_store! {
     async fn a_branch_is_promoted_by_compare_and_set(rig: Rig) {
         let app = rig.app(all()).await;
         for name in ["a", "b", "c"] {

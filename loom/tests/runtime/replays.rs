@@ -8,7 +8,7 @@ use loom::{
     ports::ListFilter, prelude::*, replay_check, replay_check_all,
 };
 
-use crate::support::{Rig, World, id, log, on_both, patiently, registry};
+use crate::support::{Rig, World, id, log, on_every_store, patiently, registry};
 
 #[step]
 async fn tally(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -105,7 +105,7 @@ async fn freeze(app: &App, directory: &Path, from_base: bool) {
     }
 }
 
-on_both! {
+on_every_store! {
     /// Logs with runs and children pass from their beginning and from their current run, as stored and as frozen.
     async fn runs_and_children_are_checked(rig: Rig) {
         let app = rig.app(all()).await;

@@ -20,7 +20,7 @@ use loom::{
 };
 
 use crate::support::{
-    Rig, Stop, Tap, World, Write, brisk, id, log, on_both, on_both_in_virtual_time, registry, until,
+    Rig, Stop, Tap, World, Write, brisk, id, log, on_both_in_virtual_time, on_every_store, registry, until,
 };
 
 #[step]
@@ -139,7 +139,7 @@ async fn whole(app: &App, archive: &dyn ArchiveStore, of: &ExecutionId) -> Froze
     whole
 }
 
-on_both! {
+on_every_store! {
     async fn what_was_archived_keeps_its_id_and_its_result(rig: Rig) {
         let folder = tempfile::tempdir().unwrap();
         let archive = FolderArchive::new(folder.path().join("archive"));

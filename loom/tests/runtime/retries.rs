@@ -7,7 +7,7 @@ use loom::{ExecutionError, kernel::Event, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{LEASE, Process, Rig, World, count, id, log, on_both, registry, told};
+use crate::support::{LEASE, Process, Rig, World, count, id, log, on_every_store, registry, told};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
 enum ShopError {
@@ -119,7 +119,7 @@ fn failed<T: std::fmt::Debug>(result: Result<T, ExecutionError<ShopError>>) -> S
     }
 }
 
-on_both! {
+on_every_store! {
     async fn what_passes_is_tried_again(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(trying((3, ShopError::Unreachable(7)))).id("try").await.unwrap();

@@ -3,7 +3,7 @@
 
 use loom::{AnswerError, Limits, OnClose, Status, UpdateError, kernel::Fault, ports::GateState, prelude::*};
 
-use crate::support::{Rig, Tap, World, count, id, log, on_both, registry, report, told, until};
+use crate::support::{Rig, Tap, World, count, id, log, on_every_store, registry, report, told, until};
 
 #[step]
 async fn note(world: Res<World>, what: String) -> loom::Result<String> {
@@ -120,7 +120,7 @@ fn all() -> loom::Registry {
     )
 }
 
-on_both! {
+on_every_store! {
     async fn the_same_gate_is_asked_anew_in_each_run(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(rounds(0)).id("run").await.unwrap();

@@ -9,7 +9,7 @@ use loom::{
 };
 
 use crate::support::{
-    Rig, Tap, World, id, on_both, on_both_in_virtual_time, registry, report as report_of, until,
+    Rig, Tap, World, id, on_both_in_virtual_time, on_every_store, registry, report as report_of, until,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -318,7 +318,7 @@ fn day(micros: i64) -> Timestamp {
     Timestamp::from_micros(micros)
 }
 
-on_both! {
+on_every_store! {
     /// However many workers there are, and however often it is asked for.
     async fn a_backfill_runs_each_instant_once(rig: Rig) {
         let registry = || flow(quick::DESCRIPTOR, YEARLY);

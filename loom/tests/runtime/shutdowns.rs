@@ -6,7 +6,7 @@ use std::time::Duration;
 use loom::{App, Status, prelude::*};
 
 use crate::support::{
-    Rig, Stop, Tap, World, count, id, on_both, on_both_in_virtual_time, registry, told, until,
+    Rig, Stop, Tap, World, count, id, on_both_in_virtual_time, on_every_store, registry, told, until,
 };
 
 #[step]
@@ -115,7 +115,7 @@ async fn app(rig: &Rig) -> App {
     rig.builder(all(), &Tap::default()).await.worker(worker).build().unwrap()
 }
 
-on_both! {
+on_every_store! {
     async fn a_short_step_finishes_and_its_outcome_is_kept(rig: Rig) {
         let first = app(&rig).await;
         let handle = first.start(shortly()).id("run").await.unwrap();

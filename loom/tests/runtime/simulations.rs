@@ -9,7 +9,7 @@ use loom::{
 
 use crate::{
     decisions::choose,
-    support::{Rig, World, id, in_short, log, on_both, registry, until},
+    support::{Rig, World, id, in_short, log, on_every_store, registry, until},
 };
 
 /// Nobody survives it outside the origin's life.
@@ -113,7 +113,7 @@ fn asked(simulation: &Simulation) -> Vec<&str> {
     simulation.asked.iter().map(|asked| asked.frame.as_str()).collect()
 }
 
-on_both! {
+on_every_store! {
     async fn nothing_happens_and_nothing_is_written(rig: Rig) {
         let (app, origin) = planned(&rig, "good").await;
         let (rows, gates) = (app.list(&Default::default()).await.unwrap(), app.gates(None).await.unwrap());

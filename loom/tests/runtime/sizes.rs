@@ -5,7 +5,7 @@ use loom::{ExecutionError, Limits, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Rig, Tap, World, count, on_both, registry, told};
+use crate::support::{Rig, Tap, World, count, on_every_store, registry, told};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema, Failure)]
 enum SizeError {
@@ -152,7 +152,7 @@ fn named(step: &str, what: &str, limit: u64) -> (String, String, u64) {
     (step.into(), what.into(), limit)
 }
 
-on_both! {
+on_every_store! {
     async fn b89_a_result_of_ten_megabytes_is_a_typed_failure_at_the_step(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(producing(10 << 20)).id("big").await.unwrap();

@@ -9,7 +9,7 @@ use loom::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{LEASE, Rig, Tap, Write, log, on_both, registry, until};
+use crate::support::{LEASE, Rig, Tap, Write, log, on_every_store, registry, until};
 
 #[step(pure)]
 async fn one(n: u32) -> loom::Result<u32> {
@@ -99,7 +99,7 @@ async fn kept(app: &App, id: &ExecutionId) {
     app.handle::<long>(id).until(&[loom::Status::Suspended]).await.unwrap();
 }
 
-on_both! {
+on_every_store! {
     /// The state that is read is the same with and without snapshots, at every position that matters.
     async fn b81_reads_from_a_snapshot_are_reads_of_the_log(rig: Rig) {
         let (app, id) = grown(&rig, 300).await;

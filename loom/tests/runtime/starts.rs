@@ -3,7 +3,7 @@
 
 use loom::{App, StartError, Status, kernel::Payload, prelude::*};
 
-use crate::support::{Process, Rig, Tap, World, count, id, on_both, registry, told, until};
+use crate::support::{Process, Rig, Tap, World, count, id, on_every_store, registry, told, until};
 
 #[step]
 async fn greet(world: Res<World>, name: String) -> loom::Result<String> {
@@ -33,7 +33,7 @@ fn all() -> loom::Registry {
     registry!(flows: [greeting, lingering], steps: [greet, linger])
 }
 
-on_both! {
+on_every_store! {
     async fn b88_fifty_starts_of_one_id_are_one_run(rig: Rig) {
         let apps = [rig.app(all()).await, rig.app(all()).await];
         let starts = (0..50).map(|n| {

@@ -9,7 +9,7 @@ use loom::{
 };
 
 use crate::support::{
-    Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until, untold,
+    Process, Rig, Tap, World, count, id, log, on_every_store, registry, report, told, until, untold,
 };
 
 #[step]
@@ -45,7 +45,7 @@ fn all() -> Registry {
     registry!(flows: [adding, charging], steps: [one, two, charge])
 }
 
-on_both! {
+on_every_store! {
     /// Every poll tells the driver of what waits in its inbox: it reads that once, and does its work in between.
     async fn an_inbox_that_is_slow_to_read_starves_nobody(rig: Rig) {
         rig.world.open("one");

@@ -3,7 +3,7 @@
 
 use loom::{Status, ports::ListFilter, prelude::*};
 
-use crate::support::{Rig, Tap, World, id, log, on_both, registry};
+use crate::support::{Rig, Tap, World, id, log, on_every_store, registry};
 
 #[step]
 async fn turn(world: Res<World>, n: u32) -> loom::Result<u32> {
@@ -40,7 +40,7 @@ fn all() -> loom::Registry {
     registry!(flows: [turning, answering], steps: [turn, held])
 }
 
-on_both! {
+on_every_store! {
     async fn a_stream_follows_from_anywhere_to_the_end(rig: Rig) {
         let (app, other) = (rig.app(all()).await, rig.app(all()).await);
         let handle = app.start(turning(300)).id("run").await.unwrap();

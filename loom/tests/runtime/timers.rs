@@ -6,7 +6,7 @@ use std::time::Duration;
 use loom::{App, Status, kernel::Event, prelude::*};
 
 use crate::support::{
-    Process, Rig, Tap, World, count, id, log, on_both, on_both_in_virtual_time, registry, told, until,
+    Process, Rig, Tap, World, count, id, log, on_both_in_virtual_time, on_every_store, registry, told, until,
 };
 
 #[flow]
@@ -339,7 +339,7 @@ on_both_in_virtual_time! {
     }
 }
 
-on_both! {
+on_every_store! {
     async fn a_sleep_goes_on_through_a_crash(rig: Rig) {
         let process = Process::start(&rig, all()).await;
         let app = process.app.clone();

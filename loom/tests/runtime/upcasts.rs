@@ -12,7 +12,7 @@ use loom::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Process, Rig, World, id, log, on_both, registry, report, until};
+use crate::support::{Process, Rig, World, id, log, on_every_store, registry, report, until};
 
 #[step]
 async fn tell(world: Res<World>, what: String) -> loom::Result<String> {
@@ -163,7 +163,7 @@ mod kids_after {
     }
 }
 
-on_both! {
+on_every_store! {
     /// K11: an open run of an older version goes on, is noted with both versions, and hands the new one to the next run.
     async fn k11_an_input_of_an_older_version_is_brought_to_that_of_today(rig: Rig) {
         let id = polled(&rig, 3).await;

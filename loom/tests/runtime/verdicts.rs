@@ -8,7 +8,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Process, Rig, World, count, id, on_both, registry, report, told, until};
+use crate::support::{Process, Rig, World, count, id, on_every_store, registry, report, told, until};
 
 /// Charges, and may die of it in many ways.
 #[step(at_most_once, timeout = "400ms")]
@@ -83,7 +83,7 @@ async fn ended(handle: &Handle<paying>) -> Result<u32, ExecutionError<loom::Erro
     handle.result().await
 }
 
-on_both! {
+on_every_store! {
     async fn whatever_ends_it_without_an_outcome_it_is_in_doubt_and_not_run_again(rig: Rig) {
         for how in ["crash", "timeout", "panic"] {
             let rig = rig.another();

@@ -9,7 +9,7 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Rig, World, count, id, log, on_both, registry, told, until};
+use crate::support::{Rig, World, count, id, log, on_every_store, registry, told, until};
 
 #[step]
 async fn note(world: Res<World>, what: String) -> loom::Result<String> {
@@ -101,7 +101,7 @@ async fn end(app: &App, name: &str) -> String {
     handle.result().await.unwrap()
 }
 
-on_both! {
+on_every_store! {
     /// B14: what an execution does follows from its log, whatever versions there are by now, and whatever wakes it.
     async fn b14_each_execution_keeps_to_the_version_that_its_log_began_with(rig: Rig) {
         begin(&rig, first(), "one").await;

@@ -7,7 +7,9 @@ use loom::{
     prelude::*,
 };
 
-use crate::support::{Process, Rig, Tap, World, count, id, log, on_both, registry, report, told, until};
+use crate::support::{
+    Process, Rig, Tap, World, count, id, log, on_every_store, registry, report, told, until,
+};
 
 /// Takes its time, until the test opens the door.
 #[step]
@@ -110,7 +112,7 @@ fn since_the_decision(told: &[String]) -> Vec<&str> {
     told[at..].iter().map(String::as_str).filter(passing).collect()
 }
 
-on_both! {
+on_every_store! {
     /// B70, B69: three levels of which the last one has something to give back.
     async fn b69_b70_each_level_ends_after_the_one_below(rig: Rig) {
         let app = rig.app(all()).await;

@@ -206,7 +206,7 @@ pub(crate) fn untold(registry: &Registry) -> Registry {
 }
 
 /// A case that holds on every store: `memory`, `sqlite` and `postgres` are its tests.
-macro_rules! on_both {
+macro_rules! on_every_store {
     ($($(#[doc = $doc:literal])* async fn $name:ident($rig:ident: Rig) $body:block)+) => {
         $(
             $(#[doc = $doc])*
@@ -235,7 +235,7 @@ macro_rules! on_both {
         )+
     };
 }
-pub(crate) use on_both;
+pub(crate) use on_every_store;
 
 /// The same for a case on a clock that moves by itself whenever everybody waits.
 macro_rules! on_both_in_virtual_time {
