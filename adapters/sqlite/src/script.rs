@@ -21,7 +21,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Adds a part of a statement.
+    /// Adds a part of a statement. Its parameters are `?`: a numbered one would count from the start of the script.
     pub(crate) fn sql(&mut self, sql: &str) -> &mut Self {
         self.sql.push_str(sql);
         self

@@ -74,11 +74,11 @@ async fn one(transaction: &mut Transaction<'_>, change: &Change) -> sqlx::Result
         }
         Change::Prune { of, keep, .. } => {
             script.sql(
-                "DELETE FROM snapshots WHERE execution = ?1 AND subject = ?2 AND bad = 0 AND sequence NOT IN \
-                 (SELECT sequence FROM snapshots WHERE execution = ?1 AND subject = ?2 AND bad = 0 \
-                 ORDER BY sequence DESC LIMIT ?3);",
+                "DELETE FROM snapshots WHERE execution = ? AND subject = ? AND bad = 0 AND sequence NOT IN \
+                 (SELECT sequence FROM snapshots WHERE execution = ? AND subject = ? AND bad = 0 \
+                 ORDER BY sequence DESC LIMIT ?);",
             );
-            script.bind(key).bind(of.as_str()).bind(integer(*keep as u64));
+            script.bind(key).bind(of.as_str()).bind(key).bind(of.as_str()).bind(integer(*keep as u64));
         }
     }
     Ok(Ok(()))

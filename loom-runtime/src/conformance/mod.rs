@@ -241,6 +241,7 @@ macro_rules! store_conformance {
             races {
                 b88_fifty_concurrent_creates_give_one
                 b36_fifty_executions_at_once_lose_nothing
+                b81_snapshots_beside_appends_are_kept
                 b36_fifty_appends_for_one_sequence_give_one
                 b26_of_two_owners_one_proceeds
                 b28_a_loser_never_appends_again

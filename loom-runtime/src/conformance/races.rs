@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
-use kernel::{Record, Status};
+use kernel::{Record, Snapshot, Status};
 
 use super::{Shared, fixture::*};
 use crate::ports::{
@@ -60,6 +60,34 @@ pub async fn b36_fifty_executions_at_once_lose_nothing(store: Shared) {
         assert_eq!((row.status, row.next, log.len()), (Status::Completed, 18, 18));
         assert!(log.iter().zip(0..).all(|(record, n)| record.sequence == n));
         assert_eq!(log[16].payload, r#"{"n":16}"#);
+    }
+}
+
+pub async fn b81_snapshots_beside_appends_are_kept(store: Shared) {
+    let work = |n: usize| {
+        let store = store.clone();
+        async move {
+            let name = format!("e{n}");
+            let mut owner = Owner::create(&store, &name).await;
+            for sequence in 1..=10 {
+                let kept =
+                    Snapshot { execution: id(&name), of: "state".into(), sequence, body: name.clone() };
+                let append = owner.batch(1);
+                let (pruned, put, sent) = tokio::join!(
+                    store.prune_snapshots(&kept.execution, &kept.of, 2),
+                    store.put_snapshot(&kept),
+                    owner.send(&append),
+                );
+                assert_eq!((pruned, put, sent), (Ok(()), Ok(()), Ok(())));
+            }
+        }
+    };
+    at_once((0..20).map(work)).await;
+    for n in 0..20 {
+        let name = format!("e{n}");
+        let newest = store.newest_snapshot(&id(&name), "state", u64::MAX).await.expect("an answer");
+        assert_eq!(newest.map(|found| (found.sequence, found.body)), Some((10, name.clone())));
+        assert_eq!((row(&store, &name).await.next, log(&store, &name).await.len()), (11, 11));
     }
 }
 
