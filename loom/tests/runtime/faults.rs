@@ -71,6 +71,20 @@ async fn panicky_otherwise(ctx: Ctx) -> loom::Result<u32> {
     ctx.run(last()).await
 }
 
+#[flow]
+async fn for_ever(ctx: Ctx) -> loom::Result<()> {
+    Ok(ctx.suspend::<()>("never").await?)
+}
+
+#[flow]
+async fn panicky_parent(ctx: Ctx) -> loom::Result<u32> {
+    let child = ctx.spawn(for_ever()).await;
+    let single = ctx.run(first()).await?;
+    assert!(single > 1, "one is {single}");
+    drop(child);
+    Ok(single)
+}
+
 #[step(name = "fragile")]
 async fn fragile(world: Res<World>) -> loom::Result<u32> {
     world.hit("fragile");
@@ -304,6 +318,20 @@ on_every_store! {
         }
         let other = registry!(flows: [panicky_otherwise], steps: [first, last]);
         assert_eq!(loom::replay_check(&other, &ended).unwrap_err().fault, Fault::Divergence);
+    }
+
+    /// What became of its child is in the log behind the parking.
+    async fn what_a_panic_parked_and_force_ended_with_a_child_is_checked_up_to_the_parking(rig: Rig) {
+        let registry = registry!(flows: [panicky_parent, for_ever], steps: [first]);
+        let app = rig.app(registry.clone()).await;
+        app.start(panicky_parent()).id("run").await.unwrap();
+        report(&app, &id("run")).await;
+        app.kill(&id("run"), "enough", "ada").await.unwrap();
+        crate::support::until(|| async { app.row(&id("run")).await.unwrap().status.is_terminal() }).await;
+        let ended = crate::support::log(&app, &id("run")).await;
+        let behind = ended.iter().rev().take_while(|envelope| !matches!(envelope.event, loom::kernel::Event::ExecutionParked(_)));
+        assert!(behind.clone().any(|envelope| envelope.event.frame().is_some()), "{ended:?}");
+        loom::replay_check(&registry, &ended).unwrap();
     }
 
     async fn a_panic_of_a_step_parks_and_a_mended_program_goes_on_by_itself(rig: Rig) {
