@@ -109,6 +109,15 @@ pub async fn open_gates_come_in_order(store: Shared) {
     assert_eq!(of_b, ["z", "m", "a"]);
 }
 
+pub async fn a_list_of_gates_is_whole(store: Shared) {
+    let (mut few, mut many) = (Owner::create(&store, "few").await, Owner::create(&store, "many").await);
+    few.gates(vec![opened("one")]).await;
+    many.gates((0..1_200).map(|n| opened(&format!("g{n}"))).collect()).await;
+    let many: Vec<_> = (0..1_200).map(|n| (format!("g{n}"), GateState::Open)).collect();
+    assert_eq!(states(&store, "many").await, many);
+    assert_eq!(store.gates(None).await.expect("gates").len(), 1_201);
+}
+
 pub async fn a_frame_opens_one_gate(store: Shared) {
     let mut owner = Owner::create(&store, "a").await;
     owner.gates(vec![opened("x")]).await;

@@ -16,17 +16,18 @@ pub async fn items_wait_in_order(store: Shared) {
     Owner::create(&store, "b").await;
     let first = post(&store, "a", Some("k")).await;
     let elsewhere = post(&store, "b", Some("k")).await;
-    let second = post(&store, "a", None).await;
+    let exact = NewItem { kind: "Kind".into(), ..item("a", None, " {\"b\": 1.50, \"a\": \"é\"}\n") };
+    let Ok(Posted::Accepted(second)) = store.post(exact.clone()).await else { panic!("not accepted") };
     assert!(0 < first && first < elsewhere && elsewhere < second, "positions grow over all executions");
     let items = store.pending(&id("a"), 0).await.expect("pending");
-    let item = |id, key: Option<&str>| InboxItem {
+    let stored = |id, item: NewItem| InboxItem {
         id,
-        key: key.map(Into::into),
-        kind: "message".into(),
-        payload: "1".into(),
-        at: at(50),
+        key: item.key,
+        kind: item.kind,
+        payload: item.payload,
+        at: item.at,
     };
-    assert_eq!(items, [item(first, Some("k")), item(second, None)]);
+    assert_eq!(items, [stored(first, item("a", Some("k"), "1")), stored(second, exact)], "byte for byte");
     assert_eq!(pending(&store, "a", first).await, [second]);
     assert!(pending(&store, "a", second).await.is_empty());
     assert!(pending(&store, "nobody", 0).await.is_empty());
@@ -67,8 +68,11 @@ pub async fn a_key_stays_used_after_its_item_was_consumed(store: Shared) {
 
 pub async fn keys_are_compared_exactly(store: Shared) {
     Owner::create(&store, "a").await;
+    let long = "k".repeat(1_000);
+    let (long_1, long_2) = (format!("{long}1"), format!("{long}2"));
     let keys = [
-        "", "k", "K", "k ", " k", "k\u{0}", "k\u{0}x", "é", "e\u{301}", "1", "01", "null", "k\"'", "ß", "ss",
+        &long_1, &long_2, "", "k", "K", "k ", " k", "k\u{0}", "k\u{0}x", "é", "e\u{301}", "1", "01", "null",
+        "k\"'", "ß", "ss",
     ];
     for key in keys {
         post(&store, "a", Some(key)).await;

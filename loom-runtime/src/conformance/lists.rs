@@ -2,10 +2,11 @@
 //! Not full text, not analytics.
 #![allow(missing_docs, reason = "a case is named after what it shows")]
 
+use futures_util::future::join_all;
 use kernel::Status;
 
 use super::{Shared, fixture::*};
-use crate::ports::{ListFilter, NewExecution};
+use crate::ports::{Lane, ListFilter, NewExecution, Turn};
 
 async fn names(store: &Shared, filter: ListFilter) -> Vec<String> {
     let rows = store.list(&filter).await.expect("list");
@@ -39,6 +40,13 @@ pub async fn pages_come_in_byte_order(store: Shared) {
     assert_eq!(names(&store, between).await, ["aB"], "after an id that does not exist");
 }
 
+pub async fn a_list_without_a_limit_is_whole(store: Shared) {
+    let names: Vec<_> = (0..1_200).map(|n| format!("e{n:04}")).collect();
+    let created = join_all(names.iter().map(|name| store.create(unowned(name, 7)))).await;
+    assert!(created.iter().all(Result::is_ok), "{created:?}");
+    assert_eq!(self::names(&store, ListFilter::default()).await, names);
+}
+
 pub async fn filters_combine(store: Shared) {
     for (n, status) in Status::ALL.into_iter().cycle().take(12).enumerate() {
         let flow = if n < 6 { "tea" } else { "Tea" };
@@ -66,8 +74,10 @@ pub async fn filters_combine(store: Shared) {
 
 pub async fn rows_follow_their_executions(store: Shared) {
     Owner::create(&store, "a").await.append(4).await;
-    Owner::create(&store, "b").await.close(Status::Suspended, Some(300), 0).await;
+    let turn = Turn { priority: 7, lane: Some(Lane::new("tenant").at_most(2)) };
+    let turned = NewExecution { turn: turn.clone(), ..new("b") };
+    Owner::of(&store, turned).await.close(Status::Suspended, Some(300), 0).await;
     let rows = store.list(&ListFilter::default()).await.expect("list");
     assert_eq!(rows, [row(&store, "a").await, row(&store, "b").await]);
-    assert_eq!((rows[0].next, rows[1].wake_at), (5, Some(at(300))));
+    assert_eq!((rows[0].next, rows[1].wake_at, &rows[1].turn), (5, Some(at(300)), &turn));
 }

@@ -113,6 +113,7 @@ macro_rules! store_conformance {
             }
             lists {
                 pages_come_in_byte_order
+                a_list_without_a_limit_is_whole
                 filters_combine
                 rows_follow_their_executions
             }
@@ -204,6 +205,7 @@ macro_rules! store_conformance {
                 an_ending_abandons_what_is_open
                 changes_apply_in_order
                 open_gates_come_in_order
+                a_list_of_gates_is_whole
                 a_frame_opens_one_gate
             }
             runs {

@@ -28,6 +28,9 @@ pub async fn a_snapshot_reads_back(store: Shared) {
     assert_eq!(newest(&store, "a", u64::MAX).await, Some((3, body.to_owned())));
     assert_eq!(newest(&store, "b", u64::MAX).await, None);
     assert_eq!(newest(&store, "nobody", u64::MAX).await, None);
+    let long = "é".repeat(1_000_000);
+    store.put_snapshot(&snapshot("b", 4, &long)).await.expect("kept");
+    assert_eq!(newest(&store, "b", u64::MAX).await, Some((4, long)));
     let unknown = store.put_snapshot(&snapshot("nobody", 1, "{}")).await;
     assert_eq!(unknown, Err(StoreError::Unknown(id("nobody"))));
 }

@@ -44,6 +44,12 @@ pub enum RetentionError {
         /// The name.
         flow: String,
     },
+    /// The policy pins an execution that there is not: what it was to keep would go.
+    #[error("the policy pins execution `{execution}`, and there is none of this id: mend it")]
+    UnknownPin {
+        /// The id.
+        execution: ExecutionId,
+    },
     /// The archive has answered with something else than it was given: nothing was removed.
     #[error("the archive holds other bytes of `{execution}` than it was given: do not use it")]
     Unconfirmed {
@@ -113,7 +119,7 @@ impl Retention {
     /// Counts what [`run`](Self::run) would do now, and changes nothing.
     ///
     /// # Errors
-    /// [`RetentionError::UnknownFlow`], or the store fails.
+    /// [`RetentionError::UnknownFlow`], [`RetentionError::UnknownPin`], or the store fails.
     pub async fn rehearse(self) -> Result<RetentionReport, RetentionError> {
         self.check().await?;
         pass::Pass::new(self, true).go().await
@@ -133,6 +139,11 @@ impl Retention {
             let filter = ListFilter { flow: Some(flow.clone()), limit: 1, ..ListFilter::default() };
             if self.app.list(&filter).await?.is_empty() {
                 return Err(RetentionError::UnknownFlow { flow: flow.clone() });
+            }
+        }
+        for Pinned::Execution(execution) | Pinned::Tree(execution) in &self.policy.pins {
+            if self.app.store().get(execution).await?.is_none() {
+                return Err(RetentionError::UnknownPin { execution: execution.clone() });
             }
         }
         Ok(())

@@ -216,6 +216,10 @@ on_every_store! {
         let flows = [("ordr".to_owned(), keep.clone())].into();
         let misspelt = app.retention(RetentionPolicy { flows, ..at_once() }).rehearse().await;
         assert_eq!(misspelt, Err(RetentionError::UnknownFlow { flow: "ordr".into() }));
+        for pin in [Pinned::Execution(id("ab")), Pinned::Tree(id("ab"))] {
+            let misspelt = app.retention(RetentionPolicy { pins: vec![pin], ..at_once() }).run().await;
+            assert_eq!(misspelt, Err(RetentionError::UnknownPin { execution: id("ab") }));
+        }
         let flows = [("order".to_owned(), keep)].into();
         let kept = app.retention(RetentionPolicy { flows, ..at_once() }).run().await.unwrap();
         assert!(kept.removed.is_empty());

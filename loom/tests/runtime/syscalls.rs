@@ -115,13 +115,15 @@ async fn unwinding(ctx: Ctx) -> loom::Result<String> {
     ctx.run(note("top".into())).id("top").await?;
     let (left, right) =
         join!(ctx.run(note("left".into())).id("left"), ctx.run(note("right".into())).id("right"));
-    (left?, right?);
+    left?;
+    right?;
     let Err(why) = ctx.run(breaks()).await else { return Ok("done".into()) };
     let (left, right) = join!(
         ctx.run(note("no left".into())).id("left.undone"),
         ctx.run(note("no right".into())).id("right.undone")
     );
-    (left?, right?);
+    left?;
+    right?;
     ctx.run(note("no top".into())).id("top.undone").await?;
     Ok(why.to_string())
 }

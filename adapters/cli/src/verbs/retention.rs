@@ -142,7 +142,7 @@ impl From<RetentionError> for CliError {
             RetentionError::Archive(error) => error.into(),
             RetentionError::NoArchive { .. } => Self::refused(message)
                 .help("name the folder of an archive: --archive DIR; or only count: --dry-run"),
-            RetentionError::UnknownFlow { .. } => Self::usage(message),
+            RetentionError::UnknownFlow { .. } | RetentionError::UnknownPin { .. } => Self::usage(message),
             _ => Self::new(Exit::Store, message),
         }
     }
