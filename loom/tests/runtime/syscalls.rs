@@ -60,7 +60,7 @@ async fn fails_beside(world: Res<World>, step: StepCx) -> loom::Result<String> {
 async fn endless(world: Res<World>, step: StepCx) -> loom::Result<String> {
     world.hit(format!("endless {}", step.execution()));
     step.cancelled().await;
-    Ok("stopped".into())
+    Err(loom::Error::msg("stopped"))
 }
 
 /// Longer than it takes until its lease is renewed.
