@@ -2,9 +2,7 @@
 //! ordered tail behind it.
 //! Not a store: batches leave as values, and come back as written or refused.
 
-use crate::{
-    Digest, Envelope, Event, ExecutionId, Meta, Post, State, Timestamp, UnfoldableEvent,
-};
+use crate::{Digest, Envelope, Event, ExecutionId, Meta, Post, State, Timestamp, UnfoldableEvent};
 
 /// One transition, to be appended atomically.
 #[derive(Clone, Debug, PartialEq, Eq)]

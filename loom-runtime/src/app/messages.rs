@@ -341,7 +341,8 @@ impl SentUpdate {
         if !self.is_old {
             return Ok(None);
         }
-        let kept = self.app.archived(&self.to).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let kept =
+            self.app.archived(&self.to).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let records = kept.map(|log| log.records).unwrap_or_default();
         let events = records.iter().filter_map(|record| Envelope::decode(&self.to, record).ok());
         Ok(events.into_iter().find_map(|envelope| self.reply_in(envelope.event)))

@@ -152,9 +152,7 @@ impl Machine {
         }
         if self.journal.recorded(envelope).is_err() {
             self.journal.skip(envelope.sequence);
-        } else if self.misfit
-            && matches!(envelope.event, Event::ExecutionEnding(_))
-            && !self.is_unreadable()
+        } else if self.misfit && matches!(envelope.event, Event::ExecutionEnding(_)) && !self.is_unreadable()
         {
             (self.phase, self.misfit) = (Phase::Replaying(None), false); // as in `replay`
         }
