@@ -348,7 +348,7 @@ on_every_store! {
         process.run(async move { drop(app.start(carrying()).id("c").await.unwrap()) }).await;
         rig.world.seen("gives back itself", 1).await;
         let looks = rig.app(all()).await;
-        looks.until(&id("c:booking"), &[Status::Suspended]).await.unwrap();
+        until(|| async { looks.gates(None).await.unwrap().len() == 1 }).await;
         process.kill();
         looks.cancel(&id("c"), "why", "ada").await.unwrap();
 
