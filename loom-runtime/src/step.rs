@@ -204,8 +204,11 @@ impl StepCx {
     }
 
     /// Whether nobody waits for the outcome any more. A body that has asked this, or awaits [`StepCx::cancelled`], has
-    /// five seconds to tidy up when that happens; any other is dropped at once, where it awaits something. What a body
-    /// returns that has been told so by a worker that stops does not count: the next owner makes the attempt again.
+    /// five seconds to tidy up when that happens; any other is dropped at once, where it awaits something.
+    ///
+    /// `Ok` is what happened, also from a body that has been told: where the flow goes on later (its worker stops, or it is
+    /// parked), that is the outcome of the step. A body that stops half-way returns an error instead: that one does not
+    /// count then, and the next owner makes the attempt again.
     pub fn is_cancelled(&self) -> bool {
         self.pulse.heeds.store(true, Ordering::Relaxed);
         let cancelled = self.cancel.is_cancelled();

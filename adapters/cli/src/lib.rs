@@ -37,7 +37,7 @@
 //!
 //! | verb | shape |
 //! |---|---|
-//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, archived?, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], outcome?, parked?}` |
+//! | `start` `resume` `send` `verdict` `retry` `cancel` | `{execution, flow, status, events, archived?, created_at, updated_at, wake_at?, worker?, leased_until?, takeovers, priority?, lane?: {key, at_most?, rate?, weight?}, unknown_flow?, waits: [wait], pending: [said], ends?, outcome?, parked?}` |
 //! | `update` | `{execution, topic, reply}`; as `send` when the execution rests without having taken it |
 //! | `show` | the same, with `input`, `frames: [{frame, kind, status, attempt, …}]`, `gates: [gate]`, `received: [message]`, `unreadable?`; `null` and nothing for one that was archived |
 //! | `list` | `{executions: [{execution, flow, status, …}], more}` |

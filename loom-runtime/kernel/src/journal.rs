@@ -2,9 +2,7 @@
 //! ordered tail behind it.
 //! Not a store: batches leave as values, and come back as written or refused.
 
-use crate::{
-    Digest, Envelope, Event, ExecutionId, Meta, ParkReport, Parked, Post, State, Timestamp, UnfoldableEvent,
-};
+use crate::{Digest, Envelope, Event, ExecutionId, Meta, Post, State, Timestamp, UnfoldableEvent};
 
 /// One transition, to be appended atomically.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,30 +21,6 @@ pub struct Batch {
     pub progress: bool,
     /// Whether the last event closes: the owner lets go with it.
     pub closes: bool,
-}
-
-impl Batch {
-    /// A batch that parks an execution whose log cannot be replayed: `next` is the length of that log.
-    pub fn parking(
-        execution: &ExecutionId,
-        generation: u64,
-        next: u64,
-        report: ParkReport,
-        now: Timestamp,
-    ) -> Self {
-        let event = Event::ExecutionParked(Parked { report });
-        let envelope =
-            Envelope { execution: execution.clone(), sequence: next, at: now, event, meta: Meta::default() };
-        Self {
-            id: batch_id(execution, generation, next, 0),
-            first: next,
-            events: vec![envelope],
-            consumed: Vec::new(),
-            posts: Vec::new(),
-            progress: false,
-            closes: true,
-        }
-    }
 }
 
 fn batch_id(execution: &ExecutionId, generation: u64, first: u64, nth: u64) -> Digest {

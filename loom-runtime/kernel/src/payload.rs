@@ -25,11 +25,19 @@ pub struct Payload(Arc<RawValue>);
 #[error("{0}")]
 pub struct InvalidPayload(pub String);
 
+/// How deep arrays and objects may be within each other: serde_json's limit.
+const DEEPEST: usize = 127;
+
 impl From<serde_json::Error> for InvalidPayload {
     /// serde quotes what it found; that is taken out: ``invalid type: string "5 lbs", expected u32`` becomes
-    /// `invalid type: string, expected u32`.
+    /// `invalid type: string, expected u32`. And it has a limit of its own, of which it does not say what is limited.
     fn from(error: serde_json::Error) -> Self {
         let said = error.to_string();
+        if let Some(at) = said.strip_prefix("recursion limit exceeded") {
+            return Self(format!(
+                "arrays and objects within each other, more than {DEEPEST} levels deep{at}: make it flatter"
+            ));
+        }
         let quotes = ["invalid type: ", "invalid value: ", "unknown variant "];
         let Some(opening) = quotes.into_iter().find(|opening| said.starts_with(opening)) else {
             return Self(said);

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use kernel::{Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status, Timestamp};
+use kernel::{Envelope, Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status, Timestamp};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -207,7 +207,7 @@ impl SendMessage {
         })
     }
 
-    async fn send(self, reply_to: Option<String>) -> Result<(), SendError> {
+    async fn send(self, reply_to: Option<String>) -> Result<Posted, SendError> {
         if let (true, Ok(body)) = (self.checked, &self.body) {
             self.check(body).await?;
         }
@@ -224,7 +224,7 @@ impl SendMessage {
             (Posted::Duplicate { same: false }, Some(key)) => {
                 Err(SendError::KeyReused { execution: to, key })
             }
-            _ => Ok(()),
+            (posted, _) => Ok(posted),
         }
     }
 }
@@ -234,7 +234,7 @@ impl IntoFuture for SendMessage {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send(None))
+        Box::pin(async move { self.send(None).await.map(drop) })
     }
 }
 
@@ -245,15 +245,18 @@ pub struct SentUpdate {
     reply_to: String,
     /// Where in the log a reply can be.
     from: u64,
+    /// Whether it was sent before, and may have been answered by an event that the log no longer holds.
+    is_old: bool,
 }
 
 impl App {
     /// Asks an execution for something, and waits for its reply, for as long as it takes: the flow takes the update with
     /// `ctx.receive("topic").update()`, and accepts or rejects it. With a [`SendMessage::key`], asked again after a lost
-    /// answer, it is done once and gets the same reply.
+    /// answer, it is done once and gets the same reply; one that was archived meanwhile is found in the program's archive.
     ///
     /// # Errors
-    /// See [`UpdateError`]: an update is never lost silently, at the execution's end either.
+    /// See [`UpdateError`]: an update is never lost silently, at the execution's end either. [`StoreError::Archived`] when
+    /// it may have been answered before, and the program has no archive to look in.
     pub async fn update<R: DeserializeOwned>(&self, update: SendMessage) -> Result<R, UpdateError> {
         self.send_update(update).await?.reply().await
     }
@@ -265,17 +268,21 @@ impl App {
     pub async fn send_update(&self, update: SendMessage) -> Result<SentUpdate, SendError> {
         let to = update.to.clone();
         let reply_to = update.key.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
-        // The reply may be there already, if it was asked for before: its run is read from the start.
-        let from = match update.key {
-            Some(_) => 0,
-            None => self.row(&to).await?.next,
-        };
-        match update.send(Some(reply_to.clone())).await {
-            // An update that was sent before may have its reply.
-            Err(SendError::Store(StoreError::Terminal { .. })) | Ok(()) => {}
-            Err(error) => return Err(error),
+        let has_key = update.key.is_some();
+        let row = self.engine.store.get(&to).await?;
+        if row.is_none() && !has_key {
+            return Err(StoreError::Unknown(to).into());
         }
-        Ok(SentUpdate { app: self.clone(), to, reply_to, from })
+        let sent_before = match update.send(Some(reply_to.clone())).await {
+            Ok(posted) => matches!(posted, Posted::Duplicate { .. }),
+            // One that was sent before may have its reply.
+            Err(SendError::Store(StoreError::Terminal { .. })) => true,
+            Err(error) => return Err(error),
+        };
+        // The reply may be there already, if it was asked for before: the log is read from its start.
+        let from = row.map_or(0, |row| if has_key { row.first } else { row.next });
+        let is_old = has_key && sent_before && from > 0;
+        Ok(SentUpdate { app: self.clone(), to, reply_to, from, is_old })
     }
 }
 
@@ -285,6 +292,9 @@ impl SentUpdate {
     /// # Errors
     /// See [`UpdateError`].
     pub async fn reply<R: DeserializeOwned>(&self) -> Result<R, UpdateError> {
+        if let Some(reply) = self.archived().await? {
+            return reply;
+        }
         let mut events = self.app.events(&self.to, self.from);
         while let Some(envelope) = events.next().await {
             match envelope {
@@ -297,8 +307,7 @@ impl SentUpdate {
                 }
             }
         }
-        let status = self.app.row(&self.to).await?.status;
-        Err(UpdateError::Ended { execution: self.to.clone(), status })
+        Err(self.never_taken(self.app.row(&self.to).await?.status))
     }
 
     /// The reply, if the log has it by now.
@@ -307,6 +316,9 @@ impl SentUpdate {
     /// See [`UpdateError`].
     pub async fn look<R: DeserializeOwned>(&self) -> Result<Option<R>, UpdateError> {
         const PAGE: usize = 500;
+        if let Some(reply) = self.archived().await? {
+            return reply.map(Some);
+        }
         // Before the log is read: it may end meanwhile.
         let status = self.app.row(&self.to).await?.status;
         let mut from = self.from;
@@ -319,9 +331,30 @@ impl SentUpdate {
             }
         }
         if status.is_terminal() {
-            return Err(UpdateError::Ended { execution: self.to.clone(), status });
+            return Err(self.never_taken(status));
         }
         Ok(None)
+    }
+
+    /// The reply, if it is among the events that were moved to the program's archive.
+    async fn archived<R: DeserializeOwned>(&self) -> Result<Option<Result<R, UpdateError>>, UpdateError> {
+        if !self.is_old {
+            return Ok(None);
+        }
+        let kept =
+            self.app.archived(&self.to).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let records = kept.map(|log| log.records).unwrap_or_default();
+        let events = records.iter().filter_map(|record| Envelope::decode(&self.to, record).ok());
+        Ok(events.into_iter().find_map(|envelope| self.reply_in(envelope.event)))
+    }
+
+    /// There is no reply in the log, which has ended. What it says nothing of any more may have had one.
+    fn never_taken(&self, status: Status) -> UpdateError {
+        let execution = self.to.clone();
+        match self.is_old && self.app.archive().is_none() {
+            true => StoreError::Archived { execution, first: self.from }.into(),
+            false => UpdateError::Ended { execution, status },
+        }
     }
 
     /// What an event says of this update.

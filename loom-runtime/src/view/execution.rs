@@ -1,7 +1,7 @@
 //! Executions as programs read them: in a list, where one stands, and the whole of one.
 //! Not their events: those are `event.rs`.
 
-use kernel::{ExecutionId, Frame, Outcome, ParkReport, Payload, Timestamp};
+use kernel::{End, ExecutionId, Frame, Outcome, ParkReport, Payload, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -116,6 +116,11 @@ pub struct Standing<'a> {
     /// What it was told, and has not taken in.
     pub pending: Vec<Pending>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// How its run ends, `{completed: …}`, `{failed: …}`, `{cancelled: …}` or `{continued_as_new: …}`, once the children
+    /// that it waits for have ended.
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub ends: Option<&'a End>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     /// How it ended: `{completed: …}`, `{failed: …}` or `{cancelled: …}`.
     #[schemars(with = "Option<serde_json::Value>")]
     pub outcome: Option<&'a Outcome>,
@@ -129,7 +134,9 @@ impl<'a> Standing<'a> {
     /// Of its row, and of a look at it.
     pub fn of(execution: Execution, look: &'a Look) -> Self {
         let (waits, pending, state) = (look.waits.clone(), look.pending.clone(), &look.folded.state);
-        Self { execution, waits, pending, outcome: state.outcome.as_ref(), parked: state.parked.as_ref() }
+        let ends = state.ending.as_ref().map(|ending| &ending.end);
+        let (outcome, parked) = (state.outcome.as_ref(), state.parked.as_ref());
+        Self { execution, waits, pending, ends, outcome, parked }
     }
 }
 

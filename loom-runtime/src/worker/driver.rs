@@ -2,7 +2,6 @@
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
 mod rehydrate;
-mod unread;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -23,7 +22,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use self::unread::Unread;
 use super::{
     attempt::{self, TIDYING},
     birth::Begun,
@@ -35,7 +33,7 @@ use super::{
     transition,
 };
 use crate::{
-    Ctx,
+    Ctx, FlowDescriptor,
     inbox_item::Item,
     ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
     step::{StepCx, StepEnv},
@@ -199,10 +197,7 @@ impl Driver {
     }
 
     async fn own(&mut self, origin: Origin) -> Result<Status, Gone> {
-        let mut machine = match self.revive(origin).await? {
-            Ok(machine) => machine,
-            Err(unread) => return self.close_unread(unread).await,
-        };
+        let mut machine = self.revive(origin).await?;
         self.read_inbox(&mut machine).await?;
         loop {
             // What it was told comes before what it would begin.
@@ -226,56 +221,38 @@ impl Driver {
         }
     }
 
-    /// A machine that has seen the log and is live; or where and why it cannot be had.
-    async fn revive(&mut self, origin: Origin) -> Result<Result<Machine, Unread>, Gone> {
-        let (flow, base, next, reason, first) = match origin {
+    /// A machine that has seen the log and is live; or about to park, where the flow cannot be run.
+    async fn revive(&mut self, origin: Origin) -> Result<Machine, Gone> {
+        let (mut fault, mut reason) = (None, String::new());
+        let (flow, base, next, first) = match origin {
             Origin::Created(first) => {
                 let Event::ExecutionStarted(started) = &first.event else {
                     return Err(Gone::Lost("created without a start".into()));
                 };
                 self.share = Some(self.engine.room.born(started.input.len() as u64));
-                (started.flow.clone(), 0, 1, String::new(), Some(first))
+                (started.flow.clone(), 0, 1, Some(first))
             }
             Origin::Claimed(claim) => {
-                let limit = self.engine.options.takeovers;
-                if claim.take_up == TakeUp::TakenOver && claim.row.takeovers > limit {
-                    let message =
-                        format!("{} owners in a row vanished without an outcome", claim.row.takeovers);
-                    let report = ParkReport::new(Fault::Poisoned, message);
-                    return Ok(Err(Unread { base: claim.row.base, next: claim.row.next, report }));
+                let (row, limit) = (claim.row, self.engine.options.takeovers);
+                if claim.take_up == TakeUp::TakenOver && row.takeovers > limit {
+                    let message = format!("{} owners in a row vanished without an outcome", row.takeovers);
+                    fault = Some(ParkReport::new(Fault::Poisoned, message));
                 }
-                let reason = signals::why(claim.take_up).to_owned();
-                (claim.row.flow.clone(), claim.row.base, claim.row.next, reason, None)
+                signals::why(claim.take_up).clone_into(&mut reason);
+                (row.flow, row.base, row.next, None)
             }
         };
         self.flow.clone_from(&flow);
         self.taken_up = next;
-        let Some(descriptor) = self.engine.registry.flow(&flow) else {
+        let descriptor = self.engine.registry.flow(&flow);
+        if descriptor.is_none() {
             let message = format!("this program has no flow `{flow}`");
-            let report = ParkReport::new(Fault::MissingFlow, message);
-            return Ok(Err(Unread { base, next, report }));
-        };
-        let (limits, run) = (self.engine.limits, descriptor.run);
-        let (nudges, engine) = (self.nudges.clone(), self.engine.clone());
-        let config = Config {
-            execution: self.execution.clone(),
-            generation: self.fence,
-            code: self.engine.code(&flow),
-            input_version: descriptor.versions.current,
-            history: limits.history,
-            alarm: Arc::new(move || {
-                // Without a driver there is no flow that could be touched.
-                let _ = nudges.send(Nudge::Alarm);
-            }),
-        };
-        let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
-            // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
-            Box::pin(tokio::task::unconstrained(run(
-                Ctx::new(cx, limits, descriptor, engine.registry.clone(), engine.budgets.clone(), None),
-                input,
-            )))
-        });
-        let mut machine = Machine::new(config, spawn);
+            fault = fault.or_else(|| Some(ParkReport::new(Fault::MissingFlow, message)));
+        }
+        let mut machine = self.machine(descriptor);
+        if let Some(report) = fault {
+            self.offer(&mut machine, Input::Fault(report));
+        }
         match first {
             Some(first) => {
                 self.offer(&mut machine, Input::Recorded(*first));
@@ -284,16 +261,40 @@ impl Driver {
             }
             None => {
                 let begun = Instant::now();
-                if let Err(report) = self.replay(&mut machine, base, next).await? {
-                    return Ok(Err(Unread { base, next, report }));
-                }
+                self.replay(&mut machine, base, next).await?;
                 self.run = Some(machine.state().run);
                 self.signals().taken_up(self.fence, &reason, next - base.min(next), begun.elapsed());
             }
         }
         let worker = self.engine.worker.clone();
         self.offer(&mut machine, Input::Live { worker, reason });
-        Ok(Ok(machine))
+        Ok(machine)
+    }
+
+    /// A machine that has seen nothing; without a flow, for what is only to end.
+    fn machine(&self, descriptor: Option<&'static FlowDescriptor>) -> Machine {
+        let (limits, nudges, engine) = (self.engine.limits, self.nudges.clone(), self.engine.clone());
+        let config = Config {
+            execution: self.execution.clone(),
+            generation: self.fence,
+            code: self.engine.code(&self.flow),
+            input_version: descriptor.map_or(0, |flow| flow.versions.current),
+            history: limits.history,
+            alarm: Arc::new(move || {
+                // Without a driver there is no flow that could be touched.
+                let _ = nudges.send(Nudge::Alarm);
+            }),
+        };
+        let spawn = Box::new(move |cx, input| -> kernel::machine::FlowFuture {
+            let Some(flow) = descriptor else { return Box::pin(std::future::pending()) };
+            let (registry, budgets) = (engine.registry.clone(), engine.budgets.clone());
+            // Without a cooperative budget: a wide join of recorded steps would use it up and spin.
+            Box::pin(tokio::task::unconstrained((flow.run)(
+                Ctx::new(cx, limits, flow, registry, budgets, None),
+                input,
+            )))
+        });
+        Machine::new(config, spawn)
     }
 
     /// Does everything that the machine says, until it has nothing to say.
@@ -511,7 +512,13 @@ impl Driver {
 
     async fn read_inbox(&mut self, machine: &mut Machine) -> Result<(), Gone> {
         for item in self.pending().await? {
-            match Item::read_for(&item, machine.state().parent.as_ref()) {
+            let state = machine.state();
+            // Where not even the start can be read, whoever says to be the parent is believed.
+            let read = match state.flow.is_empty() {
+                true => Item::read(&item),
+                false => Item::read_for(&item, state.parent.as_ref()),
+            };
+            match read {
                 Some(input) => drop(self.offer(machine, input)),
                 None => {
                     tracing::warn!(execution = %self.execution, kind = item.kind, "an inbox item is not known here")
@@ -605,12 +612,17 @@ impl Driver {
                 () = lost(&mut self.told) => return Err(Gone::Lost("the lease has another owner".into())),
             }
         }
-        // What ended before it was told is an outcome like any other; what a body says that tidied up is none, nor that it
-        // was cut off.
+        // A result is one, also of a body that was told: it happened. Any other end of such a body says only that it stopped,
+        // as where an execution parks.
         while let Ok((frame, attempt, end)) = self.ended.1.try_recv() {
             let was_to_stop = self.leaving.iter().any(|(_, left, nth)| (left, *nth) == (&frame, attempt));
             let told = self.running.get(&frame).is_some_and(|running| running.cx.was_told());
-            if was_to_stop || !told && !matches!(end, AttemptEnd::Stopped(EffectError::Cancelled)) {
+            let is_outcome = match end {
+                AttemptEnd::Returned(_) => true,
+                AttemptEnd::Stopped(EffectError::Cancelled) => false,
+                _ => !told,
+            };
+            if was_to_stop || is_outcome {
                 self.take_end(machine, (frame, attempt, end));
             }
         }

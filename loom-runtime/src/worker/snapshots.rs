@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kernel::{Batch, Machine, Snapshot, Status};
+use kernel::{Batch, Fault, Machine, Snapshot, Status};
 
 use super::Engine;
 
@@ -21,6 +21,10 @@ const AT_SUSPENSION: u64 = 4;
 /// Keeps a snapshot if one is due after a batch that is durable, or has been since an earlier one (`due`). Nobody waits
 /// for it, and nothing depends on it. `taken_up` is the length of the log when this owner took the execution up.
 pub(super) fn keep(engine: &Arc<Engine>, machine: &Machine, batch: &Batch, taken_up: u64, due: &mut bool) {
+    // Of a log that cannot be read, it would be a state that never was.
+    if machine.fault().is_some_and(|report| report.fault == Fault::UnreadableLog) {
+        return;
+    }
     let (state, every) = (machine.state(), engine.options.snapshot_every);
     let in_run = |sequence: u64| sequence.saturating_sub(state.base);
     let next = in_run(state.next);

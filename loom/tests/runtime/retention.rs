@@ -13,9 +13,10 @@ use std::{
 use async_trait::async_trait;
 use loom::{
     App, ExecutionId, FolderArchive, ForkError, FrozenLog, Held, HeldBy, Keep, KeepFlow, LogSource,
-    MemoryArchive, Pinned, Reason, Registry, RetentionError, RetentionPolicy, StartError, Status,
+    MemoryArchive, Pinned, Reason, Registry, RetentionError, RetentionPolicy, SendError, StartError, Status,
+    UpdateError,
     kernel::{Digest, Snapshot},
-    ports::{ArchiveError, ArchiveStore, ListFilter, StoreError},
+    ports::{ArchiveError, ArchiveStore, GateState, ListFilter, StoreError},
     prelude::*,
 };
 
@@ -73,8 +74,17 @@ async fn parent(ctx: Ctx, first: bool) -> loom::Result<u32> {
     if ctx.suspend::<bool>("more").await? { ctx.continue_as_new(parent(false)).await } else { Ok(1) }
 }
 
+/// Takes a deposit in each run.
+#[flow]
+async fn account(ctx: Ctx, balance: u32) -> loom::Result<u32> {
+    let deposit = ctx.receive::<u32>("deposit").update::<u32>().await;
+    let balance = balance + deposit.value;
+    deposit.accept(&balance);
+    if ctx.suspend::<bool>("more").await? { ctx.continue_as_new(account(balance)).await } else { Ok(balance) }
+}
+
 fn all() -> Registry {
-    registry!(flows: [long, order, refused, rounds, parent], steps: [note, one])
+    registry!(flows: [long, order, refused, rounds, parent, account], steps: [note, one])
 }
 
 /// Everything that has ended is due.
@@ -187,6 +197,42 @@ on_every_store! {
         let source = LogSource::Store(app.store(), ListFilter::default());
         let checked = loom::replay_check_all(&all(), source, |_| {}).await.unwrap();
         assert_eq!((checked.logs, checked.diverged.len()), (0, 0));
+    }
+
+    /// Of a run that was archived, and of an execution that was.
+    async fn an_update_that_is_asked_again_finds_its_reply_in_the_archive(rig: Rig) {
+        let archive = MemoryArchive::new();
+        let app = rig.builder(all(), &Tap::default()).await.archive(archive.clone()).build().unwrap();
+        let handle = app.start(account(1)).id("acc").await.unwrap();
+        let deposit = async |app: &App, key: &str, amount: u32| {
+            app.update::<u32>(app.send(&id("acc"), "deposit", &amount).by("ann").key(key)).await
+        };
+        let asks = async || until(|| async { app.gates(Some(&id("acc"))).await.unwrap().iter().any(|gate| gate.state == GateState::Open) }).await;
+        assert_eq!(deposit(&app, "one", 10).await, Ok(11));
+        asks().await;
+        handle.resume("more", &true, "ann").await.unwrap();
+        until(|| async { app.state(&id("acc"), None).await.unwrap().run == 1 }).await;
+        app.until(&id("acc"), &[Status::Suspended]).await.unwrap();
+        app.retention(at_once()).run().await.unwrap();
+        assert!(app.row(&id("acc")).await.unwrap().first > 0);
+        // The first run is gone, and the second one takes what comes.
+        assert_eq!(deposit(&app, "one", 10).await, Ok(11), "it is done once");
+        assert_eq!(deposit(&app, "two", 20).await, Ok(31));
+        asks().await;
+        handle.resume("more", &false, "ann").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), 31);
+        app.retention(at_once()).run().await.unwrap();
+        for (key, amount, reply) in [("one", 10, 11), ("two", 20, 31)] {
+            assert_eq!(deposit(&app, key, amount).await, Ok(reply));
+        }
+        let late = deposit(&app, "three", 30).await;
+        assert!(matches!(late, Err(UpdateError::Ended { status: Status::Completed, .. })), "{late:?}");
+        // Nobody can tell without the archive.
+        let late = deposit(&rig.app(all()).await, "two", 20).await;
+        let archived = |error: &UpdateError| {
+            matches!(error, UpdateError::NotSent(SendError::Store(StoreError::Archived { .. })))
+        };
+        assert!(late.as_ref().is_err_and(archived), "{late:?}");
     }
 
     async fn nothing_goes_where_nothing_keeps_it(rig: Rig) {

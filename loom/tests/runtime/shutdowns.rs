@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use loom::{App, Status, prelude::*};
+use loom::{App, Status, kernel::Fault, prelude::*};
 
 use crate::support::{
-    Rig, Stop, Tap, World, count, id, on_both_in_virtual_time, on_every_store, registry, told, until,
+    Rig, Stop, Tap, World, count, id, on_both_in_virtual_time, on_every_store, registry, report, told, until,
 };
 
 #[step]
@@ -45,7 +45,8 @@ async fn lengthy(ctx: Ctx) -> loom::Result<u32> {
 }
 
 fn all() -> loom::Registry {
-    registry!(flows: [shortly, lengthy, busily, neatly, stubbornly], steps: [short, long, second, busy, neat, stubborn])
+    registry!(flows: [shortly, lengthy, busily, neatly, stubbornly, doing],
+        steps: [short, long, second, busy, neat, stubborn, done_all_the_same, breaks])
 }
 
 /// Heeds its cancellation, and takes a moment to tidy up.
@@ -65,6 +66,30 @@ async fn neat(world: Res<World>, step: StepCx) -> loom::Result<u32> {
 #[flow]
 async fn neatly(ctx: Ctx) -> loom::Result<u32> {
     ctx.run(neat()).await
+}
+
+/// Is told to stop when it is as good as done.
+#[step(at_most_once)]
+async fn done_all_the_same(world: Res<World>, step: StepCx) -> loom::Result<u32> {
+    world.hit("begun");
+    step.cancelled().await;
+    world.hit("told");
+    Ok(7)
+}
+
+#[step]
+async fn breaks(world: Res<World>) -> loom::Result<u32> {
+    world.pass("break").await;
+    match world.hit("broke") {
+        1 => panic!("broken"),
+        _ => Ok(1),
+    }
+}
+
+#[flow]
+async fn doing(ctx: Ctx) -> loom::Result<u32> {
+    let (done, beside) = join!(ctx.run(done_all_the_same()), ctx.run(breaks()));
+    Ok(done? + beside?)
 }
 
 struct Dropped(World);
@@ -169,6 +194,35 @@ on_every_store! {
         second.work();
         assert_eq!(second.handle::<neatly>(handle.id()).result().await.unwrap(), 7);
         assert_eq!(second.row(&id("run")).await.unwrap().takeovers, 0);
+    }
+
+    /// It happened, and is not asked about: neither after a shutdown, nor where the flow parked.
+    async fn a_result_of_a_step_that_was_told_to_stop_counts(rig: Rig) {
+        for parks in [false, true] {
+            let (rig, name) = (rig.another(), id("run"));
+            let first = app(&rig).await;
+            first.start(doing()).id("run").await.unwrap();
+            rig.world.seen("begun", 1).await;
+            if parks {
+                rig.world.open("break");
+                assert_eq!(report(&first, &name).await.fault, Fault::StepPanicked);
+            } else {
+                first.shutdown(Duration::ZERO).await;
+                rig.world.open("break");
+                rig.world.hit("broke");
+            }
+            let line = told(&first, &name).await;
+            assert_eq!(count(&line, "STEP_COMPLETED done_all_the_same"), 1, "{line:?}");
+            let second = app(&rig).await;
+            second.work();
+            if parks {
+                let _ = second.retry(&name).await; // unless its first look was quicker
+            }
+            // Nobody is asked for a verdict.
+            until(|| async { second.row(&name).await.unwrap().status == Status::Completed }).await;
+            assert_eq!(second.handle::<doing>(&name).result().await.unwrap(), 8);
+            assert_eq!((rig.world.count("begun"), rig.world.count("told")), (1, 1));
+        }
     }
 
     async fn a_long_step_is_handed_back_and_stops_before_another_begins(rig: Rig) {

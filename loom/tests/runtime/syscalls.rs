@@ -60,7 +60,7 @@ async fn fails_beside(world: Res<World>, step: StepCx) -> loom::Result<String> {
 async fn endless(world: Res<World>, step: StepCx) -> loom::Result<String> {
     world.hit(format!("endless {}", step.execution()));
     step.cancelled().await;
-    Ok("stopped".into())
+    Err(loom::Error::msg("stopped"))
 }
 
 /// Longer than it takes until its lease is renewed.
@@ -346,21 +346,58 @@ async fn by_name(ctx: Ctx, turn: Option<u32>) -> loom::Result<String> {
     Ok(format!("{one} {none}"))
 }
 
+/// Tidies up before it ends.
+#[flow]
+async fn guarded(ctx: Ctx, parent: String) -> loom::Result<u32> {
+    ctx.send(&parent.parse()?, "ready", &1_u32);
+    select! {
+        _ = ctx.cancelled() => {
+            ctx.run(note("guarded".into())).await?;
+            Ok(1)
+        }
+        answer = ctx.suspend::<u32>("never") => Ok(answer?),
+    }
+}
+
+/// Is cancelled, and its child has something to tidy up.
+#[flow]
+async fn leading(ctx: Ctx) -> loom::Result<u32> {
+    let guard = ctx.spawn(guarded(ctx.execution().to_string())).id("guard").await;
+    ctx.receive::<u32>("ready").await;
+    let work = ctx.suspend::<u32>("work").await?;
+    Ok(work + guard.await?)
+}
+
+/// Ends before its child has: by itself, and by the next run.
+#[flow]
+async fn handing_on(ctx: Ctx, last: Option<bool>) -> loom::Result<u32> {
+    drop(ctx.spawn(guarded(ctx.execution().to_string())).id("guard").await);
+    ctx.receive::<u32>("ready").await;
+    match last {
+        Some(_) => Ok(2),
+        None => ctx.continue_as_new(handing_on(Some(true))).await,
+    }
+}
+
 fn all() -> Registry {
     registry!(
         flows: [
             running, paying, unwinding, in_parts, asking, receiving, updated, refusing, telling, sending, child, calling, spawning,
             sleeping, limited, deciding, executing, changing, rolling, tidying, failing_fast, draining, detaching,
-            remembering, lasting, drawing, negotiating, by_name
+            remembering, lasting, drawing, negotiating, by_name, guarded, leading, handing_on
         ],
         steps: [note, reckon, pay, shaky, breaks, fails_beside, endless, lasts, speaks, look]
     )
 }
 
+/// What the flows of the table start.
+const CHILDREN: [&str; 3] = ["child", "telling", "guarded"];
+
 /// A program that has this flow, what it may start, and every step: a wide one takes long to build, a thousand times.
 fn program(flow: &str) -> Registry {
     let all = all();
-    let flows = all.flows().filter(|known| [flow, "child", "telling"].contains(&known.name)).map(Entry::Flow);
+    let is_of = |name: &str| name == flow || CHILDREN.contains(&name);
+    let flows = all.flows().filter(|known| is_of(known.name)).map(Entry::Flow);
     Registry::of(flows.chain(all.steps().map(Entry::Step)))
 }
 
@@ -403,6 +440,8 @@ const TABLE: &[(&str, &[Act], &str)] = &[
     ("drawing", &[], "\"seen\""),
     ("negotiating", &[], "8"),
     ("by_name", &[], "\"3 true\""),
+    ("leading", &[CancelAt("work")], "cancelled"),
+    ("handing_on", &[], "2"),
 ];
 
 /// Does everything that comes from outside, over and over until it is taken.
@@ -635,7 +674,7 @@ fn everything_that_a_flow_can_ask_for_is_in_the_table() {
     assert!(missing.is_empty(), "in no flow of the table: {missing:?}");
     let rows: BTreeSet<_> = TABLE.iter().map(|(flow, ..)| *flow).collect();
     let registry = all();
-    let flows = registry.flows().map(|flow| flow.name).filter(|name| !["child", "telling"].contains(name));
+    let flows = registry.flows().map(|flow| flow.name).filter(|name| !CHILDREN.contains(name));
     assert_eq!(flows.collect::<BTreeSet<_>>(), rows, "each flow but the children has a row");
 }
 

@@ -2,13 +2,13 @@
 //! Not what children are told, and not the attempts of steps: those are in `children.rs` and `cancels.rs`.
 
 use loom::{
-    App, ExecutionError, Registry, Status,
+    App, ExecutionError, Registry, Status, WorkerOptions,
     kernel::{End, Event, Kind, Outcome},
     prelude::*,
 };
 
 use crate::support::{
-    Process, Rig, Tap, World, count, id, log, on_every_store, registry, report, told, until,
+    Process, Rig, Tap, World, brisk, count, id, log, on_every_store, registry, report, told, until,
 };
 
 /// Takes its time, until the test opens the door.
@@ -73,13 +73,21 @@ async fn both(ctx: Ctx) -> loom::Result<String> {
     Ok(format!("{call}, {asked}"))
 }
 
+/// Works beside its child.
+#[flow]
+async fn carrying(ctx: Ctx) -> loom::Result<String> {
+    let (call, own) = join!(ctx.call(booking("a bag".into())), ctx.run(give_back("itself".into())));
+    own?;
+    call
+}
+
 #[flow]
 async fn asking(ctx: Ctx) -> loom::Result<u32> {
     Ok(ctx.suspend::<u32>("manager").await?)
 }
 
 fn all() -> Registry {
-    registry!(flows: [booking, trip, journey, either, again, both, asking], steps: [give_back])
+    registry!(flows: [booking, trip, journey, either, again, both, carrying, asking], steps: [give_back])
 }
 
 async fn status(app: &App, name: &str) -> Status {
@@ -290,5 +298,70 @@ on_every_store! {
             cancelled(newer.handle::<booking>(&id("b")).result().await);
             assert_eq!(rig.world.count("gives back a boat"), 1);
         }
+    }
+
+    /// B69: whoever cannot read a log waits for the children that the rest of it tells of; also one that takes over.
+    async fn b69_an_end_without_a_readable_log_waits_for_the_children(rig: Rig) {
+        for damaged in [Kind::ExecutionStarted, Kind::GateOpened] {
+            let rig = rig.another();
+            let first = rig.app(all()).await;
+            let handle = first.start(both()).id("b").await.unwrap();
+            until(|| async { first.gates(None).await.unwrap().len() == 2 }).await;
+            first.until(handle.id(), &[Status::Suspended]).await.unwrap();
+            first.shutdown(seconds(1)).await;
+            let log = log(&first, handle.id()).await;
+            let at = log.iter().find(|envelope| envelope.event.kind() == damaged).unwrap().sequence;
+
+            let damage = || {
+                let tap = Tap::default();
+                tap.damage(&id("b"), at);
+                tap
+            };
+            let process = Process::start_with(&rig, all(), damage()).await;
+            process.work().await;
+            first.cancel(handle.id(), "why", "ada").await.unwrap();
+            rig.world.seen("gives back a train", 1).await;
+            is_left_alone(&first, "b").await;
+            process.kill();
+            rig.world.open("give back");
+
+            let tap = damage();
+            tap.ahead(crate::support::LEASE);
+            let process = Process::start_with(&rig, all(), tap).await;
+            process.work().await;
+            assert_eq!(first.until(handle.id(), &[]).await.unwrap(), Status::Cancelled);
+            assert_eq!(status(&first, "b:booking").await, Status::Cancelled, "it ended before");
+            let told = told(&first, handle.id()).await;
+            assert_eq!(
+                since_the_decision(&told),
+                ["EXECUTION_ENDING", "OUTCOME_DISCARDED booking", "EXECUTION_CANCELLED"]
+            );
+            assert_eq!(count(&told, "EXECUTION_PARKED"), 0, "{told:?}");
+            process.kill();
+        }
+    }
+
+    /// B69: nobody runs the flow of one whose owners vanish, and its end is like any other.
+    async fn b69_an_end_of_a_poisoned_one_waits_for_the_children(rig: Rig) {
+        let process = Process::start(&rig, all()).await;
+        let app = process.app.clone();
+        process.run(async move { drop(app.start(carrying()).id("c").await.unwrap()) }).await;
+        rig.world.seen("gives back itself", 1).await;
+        let looks = rig.app(all()).await;
+        until(|| async { looks.gates(None).await.unwrap().len() == 1 }).await;
+        process.kill();
+        looks.cancel(&id("c"), "why", "ada").await.unwrap();
+
+        let tap = Tap::default();
+        tap.ahead(crate::support::LEASE);
+        let worker = WorkerOptions { takeovers: 0, ..brisk() };
+        let app = rig.builder(all(), &tap).await.worker(worker).build().unwrap();
+        app.work();
+        rig.world.seen("gives back a bag", 1).await;
+        is_left_alone(&app, "c").await;
+        rig.world.open("give back");
+        cancelled(app.handle::<carrying>(&id("c")).result().await);
+        assert_eq!(status(&app, "c:booking").await, Status::Cancelled);
+        assert_eq!(rig.world.count("gives back itself"), 1, "its step is not run again");
     }
 }

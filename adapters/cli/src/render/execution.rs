@@ -3,7 +3,7 @@
 
 use loom_runtime::{
     Status, Timestamp,
-    kernel::{Failed, Fault, Outcome, ParkReport, Payload, State},
+    kernel::{End, Failed, Fault, Outcome, ParkReport, Payload, State},
     ports::{ExecutionRow, Lane},
     view::{Pending, Wait},
 };
@@ -16,6 +16,9 @@ use super::{
     text::{PAYLOAD, indent, shorten},
     wait,
 };
+
+/// How many of the children that an end waits for are named.
+const CHILDREN: usize = 3;
 
 /// What a renderer knows of its reader.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +74,9 @@ pub(crate) fn standing(
         },
         _ if waits.is_empty() => format!("{id} {status}\n{told}"),
         _ => {
+            let ends = ending(state).map(|ends| format!("  {ends}\n")).unwrap_or_default();
             let waits = indent(&wait::waits(waits, id, program, now), 2);
-            format!("{id} {status}, it waits for\n{waits}{told}")
+            format!("{id} {status}, it waits for\n{waits}{ends}{told}")
         }
     }
 }
@@ -91,6 +95,22 @@ pub(crate) fn long_history(row: &ExecutionRow, most: u64) -> Option<String> {
     (!row.status.is_terminal() && events >= most / 5 * 4).then(|| {
         format!("{events} of {most} events that a run may have: let the flow `continue_as_new` before that")
     })
+}
+
+/// What a run comes to that waits for nothing but the ends of its children.
+fn ending(state: &State) -> Option<String> {
+    let what = match &state.ending.as_ref()?.end {
+        End::Completed(value) => format!("completes with {}", shorten(value.as_str(), PAYLOAD)),
+        End::Failed(failed) => format!("fails with {}", failure(failed)),
+        End::Cancelled(cancelled) => format!("is cancelled by {}: {}", cancelled.by, cancelled.reason),
+        End::ContinuedAsNew(_) => "begins its next run".to_owned(),
+    };
+    let children: Vec<_> = state.awaited().map(|(_, child)| child.as_str()).collect();
+    let (named, others) = children.split_at(children.len().min(CHILDREN));
+    let others = (!others.is_empty()).then(|| format!("{} more", others.len()));
+    let named: Vec<_> = named.iter().map(|child| (*child).to_owned()).chain(others).collect();
+    let have = if children.len() == 1 { "has" } else { "have" };
+    Some(format!("{what}, once {} {have} ended", named.join(", ")))
 }
 
 /// What comes after a park: another try, or other code than this program has.
@@ -173,6 +193,9 @@ pub(crate) fn head(
     // The input is in the first event of the run.
     if row.replayable().is_some() {
         line("input", shorten(state.input.as_str(), 2 * PAYLOAD));
+    }
+    if let Some(ends) = ending(state) {
+        line("ends", ends);
     }
     match &state.outcome {
         Some(Outcome::Completed(value)) => line("output", shorten(value.as_str(), 2 * PAYLOAD)),

@@ -56,6 +56,29 @@ async fn old_orders_go_to_a_folder_and_are_read_there() {
     shell.run("archive list").await.ends(Exit::Usage).warns("--archive DIR");
 }
 
+/// Whether it was taken is not in the log any more: that is said, and where to look.
+#[tokio::test]
+async fn an_update_of_one_that_was_archived() {
+    let shell = Shell::default();
+    shell.run("start account --id acc").await.ends(Exit::Waits);
+    shell.run("update acc deposit 30 --key d1").await.ends(Exit::Done).says("30");
+    shell.run(r#"send acc close '{"by":"ann"}'"#).await.ends(Exit::Waits);
+    shell.run("send acc sure").await.ends(Exit::Done);
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.json");
+    fs::write(&policy, r#"{"completed":"0s"}"#).unwrap();
+    let run = format!("retention run --policy {} --archive {}", policy.display(), dir.path().display());
+    shell.run(&run).await.ends(Exit::Done);
+    let said =
+        shell.run("update acc deposit 30 --key d1").await.ends(Exit::Refused).warns("archive show acc");
+    assert!(!said.err.contains("App::"), "{}", said.err);
+    shell
+        .run("update acc deposit 30")
+        .await
+        .ends(Exit::Refused)
+        .warns("has completed without taking the update");
+}
+
 #[tokio::test]
 async fn a_policy_that_is_none_is_refused() {
     let shell = Shell::default();

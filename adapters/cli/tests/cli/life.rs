@@ -201,6 +201,11 @@ async fn json_that_is_not_whole() {
     shell.run_with_input("start till -", " ").await.ends(Exit::Usage).warns("standard input is empty");
     shell.run_with_input("start till -", "[1").await.ends(Exit::Usage).warns("standard input is incomplete");
     shell.run("start till --input -5").await.ends(Exit::Usage).warns("does not fit");
+    let deep = |levels| format!("start till --input {}{}", "[".repeat(levels), "]".repeat(levels));
+    shell.run(&deep(127)).await.ends(Exit::Usage).warns("does not fit");
+    let said = shell.run(&deep(128)).await.ends(Exit::Usage);
+    let said = said.warns("more than 127 levels deep").warns("make it flatter");
+    assert!(!said.err.contains("recursion") && !said.err.contains("incomplete"), "{}", said.err);
     shell.run("resume t/manager").await.ends(Exit::Usage).warns("an answer is needed");
     let large = format!("start till --input '\"{}\"'", "x".repeat(5 << 20));
     shell.run(&large).await.ends(Exit::Usage).warns("does not fit");

@@ -6,12 +6,12 @@ use std::time::Duration;
 use cli::Exit;
 use loom::{
     Memory,
-    kernel::{Fault, ParkReport},
+    kernel::{Cancelled, ChildStarted, Digest, End, Ending, Event, Fault, FrameId, OnClose, ParkReport},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    made::{Made, claimed, doubtful},
+    made::{Made, claimed, doubtful, payload},
     support::Shell,
 };
 
@@ -164,4 +164,32 @@ async fn one_that_another_program_runs_is_only_told() {
     shell.run("cancel a1").await.ends(Exit::Done);
     claimed(&shell.store, "a1").await;
     shell.run("cancel a1").await.ends(Exit::Done).says("recorded");
+}
+
+/// It only waits, and says for what it does.
+#[tokio::test]
+async fn an_end_that_waits_for_children() {
+    let shell = Shell::default();
+    let (child, frame) = ("t:booking".parse().unwrap(), FrameId::parsed("booking"));
+    let started = ChildStarted {
+        frame: frame.clone(),
+        child,
+        flow: "careful".into(),
+        digest: Digest::of(b"null"),
+        input: payload(json!(null)),
+        input_version: 1,
+        on_close: OnClose::Cancel,
+    };
+    let end = End::Cancelled(Cancelled { reason: "no tea".into(), by: "bob".into() });
+    let ending = Ending { end, waiting: [frame].into() };
+    let mut made = Made::new(&shell.store, "t", "checkout", json!({"sku": "tea", "qty": 2}));
+    made.event(Event::ChildStarted(started)).event(Event::ExecutionEnding(ending));
+    made.suspended(&["booking"], None).store().await;
+    let ends = "is cancelled by bob: no tea, once t:booking has ended";
+    let said = shell.run("show t").await.ends(Exit::Done).says(&format!("  ends      {ends}"));
+    said.says("child booking, as t:booking");
+    shell.run("cancel t").await.says("t suspended, it waits for").says(ends);
+    let json = shell.run("show t --json").await.json();
+    assert_eq!(json["ends"], json!({"cancelled": {"reason": "no tea", "by": "bob"}}));
+    assert_eq!((types(&json["waits"]), &json["outcome"]), (vec!["child"], &json!(null)));
 }

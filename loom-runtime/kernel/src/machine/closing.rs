@@ -140,11 +140,28 @@ impl Machine {
         self.park(report);
     }
 
-    /// Whether the flow that a fault has stopped might tidy up once it is mended.
+    /// A fault that is none of the flow's: it is not run here, and what the log holds is all that is known of it. Only a
+    /// newer build may get further.
+    pub(super) fn park_unrun(&mut self, report: ParkReport) {
+        self.misfit = report.wants.is_some();
+        self.fault = Some(report.clone());
+        self.tear_down();
+        self.phase = Phase::Closing(Box::new(Event::ExecutionParked(Parked { report })));
+    }
+
+    pub(super) fn parks(&self) -> bool {
+        matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)))
+    }
+
+    /// Whether the log is what stopped the flow.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.fault.as_ref().is_some_and(|report| report.fault == Fault::UnreadableLog)
+    }
+
+    /// Whether the flow that a fault has stopped might tidy up once it is mended. A log mends itself for nobody.
     pub(super) fn may_tidy_up_later(&self) -> bool {
-        let parks =
-            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
-        parks && (self.misfit || self.cx.shared.lock().heeds_cancel())
+        let tidies_up = || self.cx.shared.lock().heeds_cancel() && !self.is_unreadable();
+        self.parks() && (self.misfit || tidies_up())
     }
 
     pub(super) fn suspend(&mut self) -> Offered {

@@ -73,6 +73,17 @@ impl Machine {
         self.end_after(end, if force { |_| BTreeSet::new() } else { Self::own_children });
     }
 
+    /// Whether the flow is not run here, and an end that is on record needs no more than the log. Where that is damaged,
+    /// somebody has to say so, by a cancel.
+    pub(super) fn ends_without_the_flow(&self) -> bool {
+        let ending = self.state().ending.as_ref().filter(|_| self.parks() && !self.misfit);
+        ending.is_some_and(|ending| match ending.end {
+            End::Cancelled(_) => true,
+            End::Completed(_) | End::Failed(_) => !self.is_unreadable(),
+            End::ContinuedAsNew(_) => false,
+        })
+    }
+
     /// Goes on with an end that an owner before this one has recorded.
     pub(super) fn go_on_ending(&mut self) {
         self.tear_down();

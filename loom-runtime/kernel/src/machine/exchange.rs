@@ -67,13 +67,6 @@ pub(super) fn unanswering(gate: &FrameId, answer: Payload, by: String) -> Messag
     Message { topic: format!("gate:{gate}"), body: answer, by, reply_to: None }
 }
 
-/// What others are told when an execution ends that cannot be replayed, by what could be read of its log.
-pub fn last_posts(state: &State, me: &ExecutionId, closing: &Event) -> Vec<Post> {
-    let Some(mut posts) = news_of_end(state, me, closing) else { return Vec::new() };
-    posts.extend(state.frames.keys().filter_map(|frame| parting(state, me, frame, false)));
-    posts
-}
-
 /// For those who wait for the execution; `None` when it does not end.
 fn news_of_end(state: &State, me: &ExecutionId, closing: &Event) -> Option<Vec<Post>> {
     let outcome = closing.ends()?;

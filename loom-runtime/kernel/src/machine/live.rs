@@ -94,16 +94,18 @@ impl Machine {
                 }
                 Err(report)
             }
-            Input::Recorded(_) | Input::Live { .. } | Input::Written | Input::Refused => {
-                Ok(Offered::Ignored("not here"))
-            }
+            Input::Recorded(_)
+            | Input::Unreadable { .. }
+            | Input::Live { .. }
+            | Input::Written
+            | Input::Refused => Ok(Offered::Ignored("not here")),
         }
     }
 
     fn take_replaying(&mut self, input: Input) -> Offered {
         match input {
             Input::Fault(report) => {
-                self.park_short(report);
+                self.park_unrun(report);
                 Offered::Accepted
             }
             _ => Offered::Ignored("the log is not complete"),

@@ -25,7 +25,6 @@ use std::{
 
 pub use call::Call;
 pub use cx::{Check, Cx, Due, Op, Request, Settled};
-pub use exchange::last_posts;
 pub use pass::Alarm;
 
 use crate::{
@@ -64,6 +63,14 @@ pub struct Config {
 pub enum Input {
     /// The next event of the log. All of them come first, in order.
     Recorded(Envelope),
+    /// Events of the log that cannot be read, in their stead. The flow is not run any more; what can be read of the rest
+    /// tells who is to be told when the execution ends.
+    Unreadable {
+        /// The sequence of the first event after them.
+        next: u64,
+        /// What is wrong with them.
+        report: ParkReport,
+    },
     /// The log has no more events: go on from here.
     Live {
         /// Who goes on.
@@ -166,7 +173,7 @@ pub enum Input {
     Refused,
     /// The alarm rang.
     Alarm,
-    /// The runtime found a fault in code.
+    /// The runtime found a fault in code. Before the log, it keeps the flow from being run: the log is only folded.
     Fault(ParkReport),
 }
 
@@ -212,7 +219,9 @@ pub enum Command {
     /// Run an attempt of a step, then offer [`Input::Ended`]. Everything that must be durable before, is.
     Invoke(Invoke),
     /// Cancel an attempt: the flow waits for it no more. Its end is offered all the same, as [`Input::Ended`]: the
-    /// execution does not end before.
+    /// execution does not end before. Where it parks and goes on later, a result that was returned all the same is the
+    /// outcome of the step: it happened. So it is of an attempt that a hand-back stops. Any other end of theirs is not
+    /// recorded, and the attempt is made again.
     Revoke {
         /// The frame.
         frame: FrameId,
@@ -399,6 +408,7 @@ impl Machine {
         self.clock = now.max(self.clock);
         match input {
             Input::Recorded(envelope) => self.replay(&envelope),
+            Input::Unreadable { next, report } => self.pass_over(next, report),
             Input::Live { worker, reason } => self.go_live(worker, reason),
             Input::Written => self.written(),
             Input::Refused => self.refused(),

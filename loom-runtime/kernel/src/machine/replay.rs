@@ -147,21 +147,36 @@ impl Machine {
 
     /// After a fault in the log the rest of it is only folded, so that the report gets its place at the end.
     fn fold_rest(&mut self, envelope: &Envelope) -> Offered {
-        let parks =
-            matches!(&self.phase, Phase::Closing(event) if matches!(**event, Event::ExecutionParked(_)));
-        if !parks || self.lags() {
+        if !self.only_folds() {
             return Offered::Ignored("the log was complete");
         }
         if self.journal.recorded(envelope).is_err() {
             self.journal.skip(envelope.sequence);
-        } else if self.misfit
-            && matches!(envelope.event, Event::ExecutionEnding(_))
-            && self.fault.as_ref().is_some_and(|report| report.fault != Fault::UnreadableLog)
+        } else if self.misfit && matches!(envelope.event, Event::ExecutionEnding(_)) && !self.is_unreadable()
         {
             (self.phase, self.misfit) = (Phase::Replaying(None), false); // as in `replay`
         }
         if self.state().status.is_terminal() {
             self.phase = Phase::Closed(self.state().status, false);
+        }
+        Offered::Accepted
+    }
+
+    fn only_folds(&self) -> bool {
+        self.parks() && !self.lags()
+    }
+
+    /// Leaves out what cannot be read. That is told rather than what code has made of the events before.
+    pub(super) fn pass_over(&mut self, next: u64, report: ParkReport) -> Offered {
+        if !matches!(self.phase, Phase::Replaying(_)) && !self.only_folds() {
+            return Offered::Ignored("the log was complete");
+        }
+        self.journal.skip(next.saturating_sub(1));
+        let of_code = |fault| !matches!(fault, Fault::UnreadableLog | Fault::MissingFlow | Fault::Poisoned);
+        if self.fault.as_ref().is_none_or(|first| of_code(first.fault)) {
+            self.park_unrun(report);
+        } else {
+            self.misfit |= report.wants.is_some();
         }
         Offered::Accepted
     }
@@ -403,10 +418,12 @@ impl Machine {
 
     /// The log has no more events: run what is held back, then start what is open.
     pub(super) fn go_live(&mut self, worker: String, reason: String) -> Offered {
-        let Phase::Replaying(segment) = &mut self.phase else {
-            return Offered::Ignored("it is live already");
+        let ends_anyway = self.ends_without_the_flow();
+        let segment = match &mut self.phase {
+            Phase::Replaying(segment) => segment.take(),
+            _ if ends_anyway => None,
+            _ => return Offered::Ignored("it is live already"),
         };
-        let segment = segment.take();
         self.phase = Phase::Live;
         let (status, code) = (self.state().status, self.state().code);
         let fresh_start = self.state().next == 1;

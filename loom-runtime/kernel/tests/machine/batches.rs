@@ -1,7 +1,7 @@
 //! Batches: what leaves the machine for the store, and what it is told of it.
 //! Not the store: whether it keeps its promises is the conformance kit's question.
 
-use kernel::{Batch, Fault, ParkReport, Status, machine::AttemptEnd, machine::Input};
+use kernel::{Fault, ParkReport, Status, machine::AttemptEnd, machine::Input};
 use serde_json::json;
 
 use crate::*;
@@ -132,14 +132,18 @@ fn batches_of_two_owners_and_of_a_log_that_cannot_be_replayed_differ() {
     };
     assert_eq!(id_of(1), id_of(1));
     assert_ne!(id_of(1), id_of(2));
-    let parking = |generation, next| {
+    let parking = |generation| {
         let report = ParkReport::new(Fault::MissingFlow, "gone");
-        Batch::parking(&execution(), generation, next, report, secs(1))
+        let mut play = Play::reading(&[], &flow, generation, CODE);
+        play.offer(Input::Fault(report));
+        play.log = started();
+        play.offer(Input::Recorded(play.log[0].clone()));
+        play.live();
+        play.pump();
+        play
     };
-    assert_ne!(parking(1, 1).id, id_of(1));
-    assert_ne!(parking(1, 1).id, parking(2, 1).id);
-    let mut log = started();
-    log.extend(parking(1, 1).events);
+    assert_ne!(parking(1).batches[0].id, parking(2).batches[0].id);
+    let log = parking(1).log;
     let state = kernel::State::of(&log).unwrap();
     assert_eq!((state.status, state.parked.unwrap().fault), (Status::Parked, Fault::MissingFlow));
     assert_eq!(Play::resume(&log, &flow).runs(), ["s#0"], "and goes on when the flow is back");

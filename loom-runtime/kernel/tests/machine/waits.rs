@@ -3,7 +3,7 @@
 
 use futures_util::future::join;
 use kernel::{
-    EffectError, End, Event, Fault, Kind, OnClose, Outcome, Status,
+    EffectError, End, Envelope, Event, Fault, Kind, OnClose, Outcome, ParkReport, Status,
     machine::{AttemptEnd, Input, Offered},
 };
 use serde_json::json;
@@ -335,4 +335,85 @@ fn b57_an_update_without_a_reply_is_refused_once_though_the_end_waits() {
     gone(&mut play, "ship", 3);
     assert_eq!((refused(&play), play.closed), (1, Some(Status::Completed)));
     replays(&play, &flow);
+}
+
+/// An owner who does not run the flow: one event of the log cannot be read, or all owners before it have vanished.
+fn unrun(log: &[Envelope], hole: Option<u64>, wants: Option<&str>) -> Play {
+    let mut play = Play::reading(&[], &racing(), log.len() as u64, CODE);
+    let fault = |fault| ParkReport { wants: wants.map(Into::into), ..ParkReport::new(fault, "no flow") };
+    if hole.is_none() {
+        play.offer(Input::Fault(fault(Fault::Poisoned)));
+    }
+    for event in log {
+        let (at, next) = (event.sequence, event.sequence + 1);
+        play.offer(match hole == Some(at) {
+            true => Input::Unreadable { next, report: fault(Fault::UnreadableLog).at(at) },
+            false => Input::Recorded(event.clone()),
+        });
+    }
+    play.log = log.to_vec();
+    play.live();
+    play
+}
+
+#[test]
+fn b69_an_end_without_the_flow_waits_for_the_children_all_the_same() {
+    let mut play = Play::start(&racing());
+    play.suspend();
+    let (log, child) = (play.log, 1);
+    assert_eq!(log[child].event.kind(), Kind::ChildStarted);
+    let holes = (0..log.len()).filter(|at| *at != child).map(|at| Some(at as u64));
+    for hole in holes.chain([None]) {
+        let mut play = unrun(&log, hole, None);
+        play.pump();
+        let fault = if hole.is_some() { Fault::UnreadableLog } else { Fault::Poisoned };
+        let report = play.parked(fault);
+        assert_eq!((report.sequence, report.code), (hole, None), "as it was found");
+
+        let mut play = unrun(&log, hole, None);
+        assert_eq!(play.cancel(1), Offered::Accepted);
+        play.pump();
+        assert!(matches!(ending(&play), End::Cancelled(_)), "{hole:?}");
+        assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
+        assert_eq!((play.children.len(), play.consumed()), (1, vec![1]), "it may never have been started");
+        assert_eq!((play.suspend(), play.invoked.len()), (Status::Suspended, 0));
+
+        // Whoever takes it up can read no more of it, and goes on waiting.
+        let mut next = unrun(&play.log, hole, None);
+        next.pump();
+        assert_eq!((next.closed, next.posted().len(), next.children.len()), (None, 0, 1), "{hole:?}");
+        assert_eq!(gone(&mut next, "ship", 2), Offered::Accepted);
+        assert_eq!((next.closed, next.has(Kind::ExecutionParked)), (Some(Status::Cancelled), false));
+    }
+}
+
+#[test]
+fn b69_without_the_flow_nothing_is_guessed() {
+    let mut play = Play::start(&racing());
+    play.suspend();
+    let log = play.log;
+    // A newer build wrote it, which can tell the flow. By force, it ends at once.
+    for hole in [Some(2), None] {
+        let mut play = unrun(&log, hole, Some("newer"));
+        assert!(matches!(play.cancel(1), Offered::Ignored(_)), "{hole:?}");
+        assert_eq!(play.cancel_by_force(2), Offered::Accepted);
+        play.pump();
+        assert_eq!((play.closed, play.has(Kind::ExecutionEnding)), (Some(Status::Cancelled), false));
+        assert_eq!(play.posted(), ["cancel:test:ship to test:ship"]);
+    }
+    // It has returned, by a log that is damaged: a person has to see that first. Without damage, no code is needed.
+    let mut play = Play::start(&racing());
+    play.answer("enough", json!("enough"), 1);
+    play.pump();
+    for hole in [Some(2), None] {
+        let mut next = unrun(&play.log, hole, None);
+        next.pump();
+        match hole {
+            Some(_) => drop(next.parked(Fault::UnreadableLog)),
+            None => {
+                gone(&mut next, "ship", 2);
+                assert_eq!(next.output(), json!("enough"));
+            }
+        }
+    }
 }

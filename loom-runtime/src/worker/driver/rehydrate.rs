@@ -17,34 +17,42 @@ const PAGE: u64 = 512;
 const PAGE_BYTES: u64 = 1 << 20;
 
 impl Driver {
-    /// The log from the current run's first event on.
-    pub(super) async fn replay(
-        &mut self,
-        machine: &mut Machine,
-        base: u64,
-        next: u64,
-    ) -> Result<Result<(), ParkReport>, Gone> {
-        let mut from = base;
+    /// The log from the current run's first event on. What cannot be read of it is passed over: the rest tells who waits
+    /// for whom.
+    pub(super) async fn replay(&mut self, machine: &mut Machine, base: u64, next: u64) -> Result<(), Gone> {
+        let (mut from, mut most) = (base, PAGE);
         while from < next {
-            let records = match self.page(from, next).await? {
+            let damaged = |what| ParkReport::new(Fault::UnreadableLog, what).at(from);
+            let records = match self.page(from, next.min(from + most)).await? {
+                Ok(records) if records.is_empty() => {
+                    let report = damaged(format!("the log ends at event {from}, its row says {next}"));
+                    self.offer(machine, Input::Unreadable { next, report });
+                    break;
+                }
                 Ok(records) => records,
-                Err(what) => return Ok(Err(ParkReport::new(Fault::UnreadableLog, what).at(from))),
+                // One row of many, maybe.
+                Err(_) if most > 1 => {
+                    most = 1;
+                    continue;
+                }
+                Err(what) => {
+                    self.offer(machine, Input::Unreadable { next: from + 1, report: damaged(what) });
+                    (from, most) = (from + 1, PAGE);
+                    continue;
+                }
             };
-            if records.is_empty() {
-                let message = format!("the log ends at event {from}, its row says {next}");
-                return Ok(Err(ParkReport::new(Fault::UnreadableLog, message).at(from)));
-            }
             for record in &records {
-                match Envelope::decode(&self.execution, record) {
-                    Ok(envelope) => drop(self.offer(machine, Input::Recorded(envelope))),
+                let input = match Envelope::decode(&self.execution, record) {
+                    Ok(envelope) => Input::Recorded(envelope),
                     Err(unreadable) => {
                         let mut report = ParkReport::new(Fault::UnreadableLog, unreadable.to_string());
                         // Its programs can read it, and others are to leave it to them.
                         let code = machine.state().code.body;
                         report.wants = unreadable.is_newer().then(|| format!("{code:016x}"));
-                        return Ok(Err(report.at(record.sequence)));
+                        Input::Unreadable { next: record.sequence + 1, report: report.at(record.sequence) }
                     }
-                }
+                };
+                self.offer(machine, input);
             }
             from += records.len() as u64;
             // A long replay must not starve the other executions of its thread.
@@ -53,7 +61,7 @@ impl Driver {
         if let Some(share) = &mut self.share {
             share.is_read();
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Some of the events from `from` to before `next`; or what is wrong with their rows.
