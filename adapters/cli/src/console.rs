@@ -27,6 +27,8 @@ pub struct Console {
     pub by: String,
     /// The program, as commands that are printed begin.
     pub program: String,
+    /// The token that `serve` takes when no file has one; of a process, `LOOM_TOKEN`.
+    pub token: Option<String>,
     /// What time it is, for "in 2 days".
     pub now: fn() -> Timestamp,
     /// What asks the command to stop.
@@ -63,6 +65,7 @@ impl Console {
             progress: false,
             by: "cli".into(),
             program: "app".into(),
+            token: None,
             now,
             stop: Stop::Signals,
             closed: false,
@@ -83,6 +86,7 @@ impl Console {
             progress: err.is_terminal(),
             by: set("USER").unwrap_or_else(|| "cli".into()),
             program: std::env::args().next().unwrap_or_else(|| "app".into()),
+            token: set("LOOM_TOKEN"),
             ..Self::new(out, err, io::stdin())
         }
     }
