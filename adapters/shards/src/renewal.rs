@@ -34,7 +34,11 @@ impl Unrenewed {
 
     fn set(&self, worker: &WorkerId, member: usize, answered: bool) {
         let one = (worker.clone(), member);
-        if answered { self.all().remove(&one) } else { self.all().insert(one) };
+        if answered {
+            self.all().remove(&one)
+        } else {
+            self.all().insert(one)
+        };
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeSet<(WorkerId, usize)>> {
@@ -48,7 +52,8 @@ impl Shards {
         loop {
             let answers = self.renew_each(worker, until).await;
             let failed = answers.iter().zip(&self.0.members);
-            let failed = failed.filter_map(|(answer, member)| Some(member.named(answer.as_ref().err()?.clone())));
+            let failed =
+                failed.filter_map(|(answer, member)| Some(member.named(answer.as_ref().err()?.clone())));
             let failed: Vec<StoreError> = failed.collect();
             for (n, answer) in answers.iter().enumerate() {
                 self.0.unrenewed.set(worker, n, answer.is_ok());

@@ -50,7 +50,9 @@ impl Pass {
             for row in &rows {
                 match self.see_to(row).await {
                     // It stays, and holds nobody else up.
-                    Err(RetentionError::Store(StoreError::Corrupt(_))) => self.hold(HeldBy::Unreadable(row.id.clone())),
+                    Err(RetentionError::Store(StoreError::Corrupt(_))) => {
+                        self.hold(HeldBy::Unreadable(row.id.clone()))
+                    }
                     done => done?,
                 }
             }

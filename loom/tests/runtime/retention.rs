@@ -370,6 +370,61 @@ on_every_store! {
         assert_eq!(crashes, 12, "three segments, in two places, before and after");
     }
 
+    /// Wherever the damage is: it stays as it is, and is named; all others go.
+    async fn what_cannot_be_read_stays_and_holds_nobody_up(rig: Rig) {
+        let (tap, archive) = (Tap::default(), MemoryArchive::new());
+        let app = rig.builder(all(), &tap).await.archive(archive.clone()).build().unwrap();
+        let is_open = async |of: &str, run: u64| {
+            let state = app.state(&id(of), None).await.unwrap();
+            state.run == run && state.status == Status::Suspended
+        };
+        let rounds = app.start(rounds(0)).id("b").await.unwrap();
+        until(|| is_open("b", 0)).await;
+        rounds.resume("more", &true, "ann").await.unwrap();
+        until(|| is_open("b", 1)).await;
+        app.start(parent(true)).id("tree").await.unwrap();
+        until(|| is_open("tree", 0)).await;
+        let again = app.state(&id("b"), None).await.unwrap().base;
+        let pass = async |dry: bool| {
+            let pass = app.retention(at_once());
+            let report = if dry { pass.rehearse().await } else { pass.run().await }.unwrap();
+            let went: u64 = report.removed.values().map(|tally| tally.executions).sum();
+            (went, report.held.into_iter().map(|held| held.by).collect::<Vec<_>>())
+        };
+        let (child, parent) = (HeldBy::Parent(id("tree")), HeldBy::Unreadable(id("tree")));
+        // Its beginning, an event in the middle, the run that goes on, the parent of a child that is due. Each time beside
+        // others, before it and behind.
+        for (n, (of, at, torn)) in
+            [("m", 0, false), ("m", 1, true), ("b", again, true), ("tree", 1, false), ("tree", 1, true)].into_iter().enumerate()
+        {
+            for name in [format!("a-{n}"), "m".into(), format!("z-{n}")] {
+                app.start(order(1)).id(name.as_str()).await.unwrap().result().await.unwrap();
+            }
+            let before = FrozenLog::of(&app, &id(of), 0).await.unwrap();
+            if torn { tap.tear(&id(of), at) } else { tap.damage(&id(of), at) }
+            let unreadable = HeldBy::Unreadable(id(of));
+            let held = if of == "tree" { vec![parent.clone()] } else { vec![child.clone(), unreadable] };
+            let would = pass(true).await;
+            assert_eq!(would.1, held, "{of} {at}");
+            assert_eq!(pass(false).await, would, "{of} {at}");
+            assert!(would.0 >= 2, "{would:?}");
+            tap.mend();
+            assert_eq!(whole(&app, &archive, &id(of)).await, before);
+            for name in [format!("a-{n}"), format!("z-{n}")] {
+                assert!(is_archived(app.log(&id(&name), 0, 1).await), "{name} has gone");
+            }
+            if of == "m" {
+                assert_eq!(FrozenLog::of(&app, &id(of), 0).await.unwrap(), before, "it is where it was");
+                assert_eq!(archive.read(&id(of)).await.unwrap(), None);
+            }
+        }
+        // Mended, they go.
+        assert_eq!(pass(false).await, (0, vec![child]));
+        for of in ["m", "b"] {
+            assert!(is_archived(app.log(&id(of), 0, 1).await), "{of}");
+        }
+    }
+
     async fn what_is_not_archived_is_forgotten_and_counted(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(order(2)).id("a").await.unwrap();

@@ -14,12 +14,14 @@ impl Verbs<'_> {
     pub(super) async fn serve(&mut self, args: Serve) -> Result<Exit, CliError> {
         let grace = args.worker.grace;
         let config = Config::new().bind(args.http).grace(grace);
-        let given = args.token_file.as_deref().map(token_in).transpose()?.or_else(|| self.console.token.clone());
+        let given =
+            args.token_file.as_deref().map(token_in).transpose()?.or_else(|| self.console.token.clone());
         let config = if let Some(token) = given { config.token(token) } else { config };
         let server = Server::bind(self.app.clone(), config).await?;
         let mut seen = self.begin().await?;
         let (address, token) = (server.address(), server.token().map(str::to_owned));
-        let made = token.as_ref().map(|token| format!("; the token of this run: {token}")).unwrap_or_default();
+        let made =
+            token.as_ref().map(|token| format!("; the token of this run: {token}")).unwrap_or_default();
         let mut told = json!({"event": "listening", "address": address});
         // The one place where it is told: whoever has set one knows it.
         token.into_iter().for_each(|token| told["token"] = token.into());
@@ -57,7 +59,8 @@ fn token_in(file: &Path) -> Result<String, CliError> {
     }
 }
 
-const MAKE: &str = "`openssl rand -hex 32` makes a token; keep it in a file for `--token-file`, or in LOOM_TOKEN";
+const MAKE: &str =
+    "`openssl rand -hex 32` makes a token; keep it in a file for `--token-file`, or in LOOM_TOKEN";
 
 impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {

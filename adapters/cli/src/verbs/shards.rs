@@ -54,7 +54,9 @@ impl Verbs<'_> {
         if dry_run.set {
             let (mut table, mut moves) = (Table::new(&["FROM", "TO", "SLOTS", "EXECUTIONS"]), Vec::new());
             for one in store.rehearse(change).await? {
-                moves.push(json!({"from": one.from, "to": one.to, "slots": one.slots, "executions": one.executions}));
+                moves.push(
+                    json!({"from": one.from, "to": one.to, "slots": one.slots, "executions": one.executions}),
+                );
                 table.row([one.from, one.to, one.slots.to_string(), one.executions.to_string()]);
             }
             self.told(&json!({"rehearsal": true, "moves": moves}), &table)?;
@@ -97,9 +99,8 @@ impl From<MoveError> for CliError {
         match error {
             MoveError::Store(error) => error.into(),
             MoveError::NoSuchMember { .. } => Self::refused(message).help("`shards census` lists them"),
-            MoveError::Nowhere { .. } => {
-                Self::refused(message).help("see that every database runs, and that the program was given all of them")
-            }
+            MoveError::Nowhere { .. } => Self::refused(message)
+                .help("see that every database runs, and that the program was given all of them"),
             _ => Self::refused(message),
         }
     }
