@@ -40,7 +40,7 @@ pub struct Console {
 /// What asks a command to stop: signals, or a channel in tests.
 #[derive(Debug)]
 pub enum Stop {
-    /// SIGINT and SIGTERM, listened to from the first wait on.
+    /// SIGINT and SIGTERM, listened to from the first wait on; by a worker, before it works.
     Signals,
     /// Each message is one signal.
     Channel(mpsc::UnboundedReceiver<()>),
@@ -126,14 +126,18 @@ impl Console {
 }
 
 impl Stop {
+    /// Notices from now on who asks to stop, also between two waits.
+    pub(crate) fn listen(&mut self) {
+        if matches!(self, Self::Signals)
+            && let Ok(signals) = Signals::listen()
+        {
+            *self = Self::Listening(signals);
+        }
+    }
+
     /// Waits until somebody asks to stop.
     pub(crate) async fn asked(&mut self) {
-        if matches!(self, Self::Signals) {
-            match Signals::listen() {
-                Ok(signals) => *self = Self::Listening(signals),
-                Err(_) => return std::future::pending().await,
-            }
-        }
+        self.listen();
         match self {
             Self::Listening(signals) => signals.next().await,
             Self::Channel(channel) => match channel.recv().await {

@@ -67,6 +67,7 @@ impl Verbs<'_> {
         let parked = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
         let mut long = BTreeSet::new();
         self.tell_long(&[Status::Running, Status::Suspended], &mut long).await;
+        self.console.stop.listen();
         self.app.work();
         Ok(Seen { parked, long })
     }

@@ -100,7 +100,7 @@ async fn a_process_answers_until_it_is_told_to_stop() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert_eq!(client.result::<u32>(&order).await.unwrap(), 1);
-        assert_eq!(client.query::<Value>(&order, "Questions").await.unwrap(), json!({"asked": 1}));
+        assert_eq!(client.query::<Value>(&order, "questions").await.unwrap(), json!({"asked": 1}));
         let stranger = shop.client("somebody else's token").show(&order).await;
         assert_eq!(stranger.err().and_then(|refused| refused.code()), Some(Code::Unauthorized));
         let (ended, said) = shop.close().await;
