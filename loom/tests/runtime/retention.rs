@@ -15,7 +15,7 @@ use loom::{
     App, ExecutionId, FolderArchive, ForkError, FrozenLog, Held, HeldBy, Keep, KeepFlow, LogSource,
     MemoryArchive, Pinned, Reason, Registry, RetentionError, RetentionPolicy, StartError, Status,
     kernel::{Digest, Snapshot},
-    ports::{ArchiveError, ArchiveStore, ListFilter, StoreError},
+    ports::{ArchiveError, ArchiveStore, GateState, ListFilter, StoreError},
     prelude::*,
 };
 
@@ -377,7 +377,7 @@ on_every_store! {
         let app = rig.builder(all(), &tap).await.archive(archive.clone()).build().unwrap();
         let is_open = async |of: &ExecutionId, run: u64| {
             let state = app.state(of, None).await.unwrap();
-            let asks = app.gates(Some(of)).await.unwrap().len() == 1;
+            let asks = app.gates(Some(of)).await.unwrap().iter().any(|gate| gate.state == GateState::Open);
             asks && state.run == run && state.status == Status::Suspended
         };
         let pass = async |dry: bool| {
