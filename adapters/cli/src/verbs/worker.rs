@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    future::Future,
     time::{Duration, Instant},
 };
 
