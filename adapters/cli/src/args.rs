@@ -112,8 +112,19 @@ pub(crate) enum StoreVerb {
     /// Look at what was moved to an archive
     #[command(subcommand)]
     Archive(Archive),
+    /// Look at the databases that are one store, and move executions between them
+    #[cfg(feature = "shards")]
+    #[command(subcommand)]
+    Shards(Shards),
     /// Run whatever is due, until SIGINT or SIGTERM; a second signal stops at once
     Worker(Worker),
+    /// Run whatever is due, and answer requests over HTTP: start, send, query and the rest
+    ///
+    /// Whoever asks needs the token. It is in the file of `--token-file`, else in LOOM_TOKEN, else it is made for this run
+    /// and printed; where others can reach the address, it has to be yours. `GET /v1/openapi.json` tells of the routes.
+    /// Stops as `worker` does.
+    #[cfg(feature = "http")]
+    Serve(Serve),
 }
 
 /// What only needs the program: no store is opened.
@@ -527,6 +538,69 @@ pub(crate) struct Worker {
     pub(crate) grace: std::time::Duration,
 }
 
+/// Several databases, and what is in which.
+#[cfg(feature = "shards")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum Shards {
+    /// List the databases, and how many of the 1,024 slots each has
+    Census,
+    /// Move slots to a database, wherever they are
+    ///
+    /// Workers go on meanwhile. May be stopped and repeated at any time: what was begun is finished first.
+    MoveSlots {
+        /// Numbers of slots, from 0 to 1023: `7`, or `0-511`
+        #[arg(required = true, value_name = "SLOTS", value_parser = slots)]
+        slots: Vec<SlotRange>,
+        /// The database, by its name
+        #[arg(long, value_name = "DATABASE")]
+        to: String,
+        #[command(flatten)]
+        dry_run: DryRun,
+    },
+    /// Move as few slots as it takes for every database to have as many as the others
+    Spread {
+        #[command(flatten)]
+        dry_run: DryRun,
+    },
+    /// Move everything out of a database, evenly to the others; then it may be left out
+    Drain {
+        /// The database, by its name
+        database: String,
+        #[command(flatten)]
+        dry_run: DryRun,
+    },
+    /// Finish what a mover has left that was killed; not beside one that lives
+    Finish {
+        #[command(flatten)]
+        dry_run: DryRun,
+    },
+}
+
+/// Slots, by their numbers.
+#[cfg(feature = "shards")]
+pub(crate) type SlotRange = std::ops::RangeInclusive<u16>;
+
+#[cfg(feature = "shards")]
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct DryRun {
+    /// Only count what would move
+    #[arg(long = "dry-run")]
+    pub(crate) set: bool,
+}
+
+#[cfg(feature = "http")]
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where to listen; port 0 for any
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7766", value_parser = address)]
+    pub(crate) http: std::net::SocketAddr,
+    /// A file with the token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) worker: Worker,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
@@ -538,4 +612,19 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
     let parsed: jiff::SignedDuration =
         text.parse().map_err(|_| "expected a duration such as `30s` or `2m`".to_owned())?;
     parsed.try_into().map_err(|_| "expected a duration that is not negative".to_owned())
+}
+
+#[cfg(feature = "http")]
+fn address(text: &str) -> Result<std::net::SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, as in 127.0.0.1:7766".to_owned())
+}
+
+#[cfg(feature = "shards")]
+fn slots(text: &str) -> Result<SlotRange, String> {
+    use loom_runtime::ports::SLOTS;
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let wrong = || format!("expected a number below {SLOTS}, or two as in 0-511");
+    let number = |text: &str| text.parse().ok().filter(|n| *n < SLOTS).ok_or_else(wrong);
+    let (from, to) = (number(from)?, number(to)?);
+    if from > to { Err(format!("{from} is more than {to}")) } else { Ok(from..=to) }
 }

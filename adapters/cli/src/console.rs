@@ -27,6 +27,8 @@ pub struct Console {
     pub by: String,
     /// The program, as commands that are printed begin.
     pub program: String,
+    /// The token that `serve` takes when no file has one; of a process, `LOOM_TOKEN`.
+    pub token: Option<String>,
     /// What time it is, for "in 2 days".
     pub now: fn() -> Timestamp,
     /// What asks the command to stop.
@@ -38,7 +40,7 @@ pub struct Console {
 /// What asks a command to stop: signals, or a channel in tests.
 #[derive(Debug)]
 pub enum Stop {
-    /// SIGINT and SIGTERM, listened to from the first wait on.
+    /// SIGINT and SIGTERM, listened to from the first wait on; by a worker, before it works.
     Signals,
     /// Each message is one signal.
     Channel(mpsc::UnboundedReceiver<()>),
@@ -63,6 +65,7 @@ impl Console {
             progress: false,
             by: "cli".into(),
             program: "app".into(),
+            token: None,
             now,
             stop: Stop::Signals,
             closed: false,
@@ -83,6 +86,7 @@ impl Console {
             progress: err.is_terminal(),
             by: set("USER").unwrap_or_else(|| "cli".into()),
             program: std::env::args().next().unwrap_or_else(|| "app".into()),
+            token: set("LOOM_TOKEN"),
             ..Self::new(out, err, io::stdin())
         }
     }
@@ -122,14 +126,18 @@ impl Console {
 }
 
 impl Stop {
+    /// Notices from now on who asks to stop, also between two waits.
+    pub(crate) fn listen(&mut self) {
+        if matches!(self, Self::Signals)
+            && let Ok(signals) = Signals::listen()
+        {
+            *self = Self::Listening(signals);
+        }
+    }
+
     /// Waits until somebody asks to stop.
     pub(crate) async fn asked(&mut self) {
-        if matches!(self, Self::Signals) {
-            match Signals::listen() {
-                Ok(signals) => *self = Self::Listening(signals),
-                Err(_) => return std::future::pending().await,
-            }
-        }
+        self.listen();
         match self {
             Self::Listening(signals) => signals.next().await,
             Self::Channel(channel) => match channel.recv().await {

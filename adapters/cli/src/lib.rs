@@ -9,6 +9,29 @@
 //! # }
 //! ```
 //!
+//! # What depends on features
+//!
+//! With `http`, `serve` is a worker that answers requests over HTTP too, with a token and on loopback unless told otherwise:
+//!
+//! ```sh
+//! app serve                                                    # 127.0.0.1:7766, and a token that it prints
+//! openssl rand -hex 32 > token
+//! app serve --http 0.0.0.0:7766 --token-file token             # or LOOM_TOKEN; TLS is a proxy's, in front of it
+//! curl -H "Authorization: Bearer $(cat token)" -H 'Content-Type: application/json' \
+//!      -d '{"flow": "checkout", "input": {"sku": "tea"}, "id": "order-7"}' http://127.0.0.1:7766/v1/executions
+//! curl -H "Authorization: Bearer $(cat token)" 'http://127.0.0.1:7766/v1/executions/order-7/result?wait=30'
+//! ```
+//!
+//! A token for readers, or one that opens the store to remote workers, is set in code: `loom_http::Config`.
+//!
+//! With `shards`, and a store that `Shards::open` made, `shards` tells which database has how much, and moves it:
+//!
+//! ```sh
+//! app shards census
+//! app shards spread --dry-run     # counts slots and executions, and moves nothing
+//! app shards drain eu-1
+//! ```
+//!
 //! # Exit codes
 //!
 //! | code | meaning |
@@ -59,6 +82,9 @@
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |
 //! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
+//! | `serve` | as `worker`, and `{event: "listening", address, token?}`: the token if it was made for this run |
+//! | `shards census` | `{databases: [{name, slots}]}` |
+//! | `shards move-slots` `spread` `drain` `finish` | `{rehearsal: false, slots}`; with `--dry-run` `{rehearsal: true, moves: [{from, to, slots, executions}]}` |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
 //!
 //! A `node` of a graph's tree has a `kind`, a `line`, a `column` and maybe `marks`: `unbounded` for a loop of which the

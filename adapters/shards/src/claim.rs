@@ -56,10 +56,13 @@ impl Shards {
     async fn due(&self, request: &ClaimRequest) -> Result<Vec<Found>, StoreError> {
         let wide =
             ClaimRequest { limit: request.limit.saturating_mul(4).saturating_add(MORE), ..request.clone() };
-        let asked = join_all(self.0.members.iter().map(|member| member.store.due(&wide))).await;
-        let failed = asked.iter().all(Result::is_err);
+        // Where this worker's leases are not renewed, its own executions look abandoned.
+        let members = (0..self.0.members.len()).filter(|n| !self.0.unrenewed.has(&request.worker, *n));
+        let asked = members.map(async |n| (n, self.0.members[n].store.due(&wide).await));
+        let asked = join_all(asked).await;
+        let failed = asked.iter().all(|(_, answer)| answer.is_err());
         let mut found = Vec::new();
-        for (n, answer) in asked.into_iter().enumerate() {
+        for (n, answer) in asked {
             match answer {
                 Ok(due) => found.extend(due.into_iter().map(|due| (n, due))),
                 Err(error) if failed => return Err(error),

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use loom_runtime::ports::{ListFilter, MEMBERS, Membership, SLOTS, Shard, Slot, StoreError};
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::{MoveError, OpenError, branch, map::Map};
+use crate::{MoveError, OpenError, branch, map::Map, renewal::Unrenewed};
 
 /// Several databases as one store. Clones share it; any number of processes may open the same ones.
 #[derive(Clone)]
@@ -29,11 +29,25 @@ pub(crate) struct Fleet {
     pub(crate) swept: Mutex<Option<Instant>>,
     /// Held by whoever delivers what a slot's outbox has.
     pub(crate) outboxes: Vec<Mutex<()>>,
+    /// Which databases have not renewed a worker's leases when it last asked.
+    pub(crate) unrenewed: Unrenewed,
 }
 
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) store: Arc<dyn Shard>,
+}
+
+impl Member {
+    /// What it says, and who says it.
+    pub(crate) fn named(&self, error: StoreError) -> StoreError {
+        let name = &self.name;
+        match error {
+            StoreError::Unavailable(why) => StoreError::Unavailable(format!("database `{name}`: {why}")),
+            StoreError::Corrupt(what) => StoreError::Corrupt(format!("database `{name}`: {what}")),
+            error => error,
+        }
+    }
 }
 
 /// How to open a fleet. The defaults suit most programs.
@@ -82,6 +96,7 @@ impl Options {
             claims: Mutex::default(),
             swept: Mutex::default(),
             outboxes: (0..SLOTS).map(|_| Mutex::default()).collect(),
+            unrenewed: Unrenewed::default(),
         }));
         let failed = |error| OpenError::Store { name: "fleet".into(), error };
         let map = shards.look().await.map_err(failed)?;

@@ -62,8 +62,9 @@
 //!   nobody else up. A *lane* is counted over all: what is claimed beyond its `at_most`, by two processes at once, is handed
 //!   back before anybody runs it. Its *rate* is exact among the workers of one process; processes that claim at the same
 //!   instant may begin as many more as they are. What a database has counted of a rate does not move.
-//! - Lists, pages and gates are over all, in order. They fail if one database does. So do renewals: while a database is away for
-//!   longer than a lease, workers hold steps back that run at most once, wherever they are.
+//! - Lists, pages and gates are over all, in order. They fail if one database does, by an error that names it. Leases are renewed
+//!   wherever they can be: what runs in a database that is away for longer than a lease holds its steps back that run at most
+//!   once, and nothing else does. (Not over HTTP: a remote worker is told all or nothing.)
 //! - Branches belong to the slot of their name. They are early items too, so that they move like everything else.
 //! - Archives are no part of a store: all members share the worker's one.
 //! - At most 64 databases.
@@ -75,6 +76,8 @@ mod fleet;
 mod map;
 mod mover;
 mod outbox;
+mod plan;
+mod renewal;
 mod reserved;
 mod route;
 mod store;
@@ -82,3 +85,4 @@ mod store;
 pub use error::{MoveError, OpenError};
 pub use fleet::{Options, Population, Shards};
 pub use mover::Stage;
+pub use plan::{Change, Crossing};

@@ -108,11 +108,8 @@ impl Shards {
     /// # Errors
     /// [`MoveError`].
     pub async fn drain(&self, name: &str) -> Result<usize, MoveError> {
-        let drained = self.member(name)?;
-        if self.0.members.len() == 1 {
-            return Err(MoveError::NoOther { name: name.into() });
-        }
-        self.level(|n| n != drained).await
+        let drained = self.drained(name)?;
+        self.move_to_level(|n| n != drained).await
     }
 
     /// Moves as few slots as it takes for every database to have as many as the others. Answers how many have moved.
@@ -120,36 +117,14 @@ impl Shards {
     /// # Errors
     /// [`MoveError`].
     pub async fn spread(&self) -> Result<usize, MoveError> {
-        self.level(|_| true).await
+        self.move_to_level(|_| true).await
     }
 
-    /// Brings the same number of slots to every database that is `used`, and none to the others.
-    async fn level(&self, used: impl Fn(usize) -> bool) -> Result<usize, MoveError> {
+    async fn move_to_level(&self, used: impl Fn(usize) -> bool) -> Result<usize, MoveError> {
         self.finish().await?;
-        let map = self.look().await?;
-        let mut has: Vec<Vec<Slot>> = vec![Vec::new(); self.0.members.len()];
-        for slot in Slot::all() {
-            let home = map.home(slot).ok_or(MoveError::Nowhere { slot: slot.number() })?;
-            has[home.member].push(slot);
-        }
-        let takers: Vec<usize> = (0..has.len()).filter(|n| used(*n)).collect();
-        let (each, over) = (Slot::all().len() / takers.len(), Slot::all().len() % takers.len());
-        // Those that have most keep what is left over, so that nothing moves for it.
-        let mut order = takers.clone();
-        order.sort_by_key(|n| std::cmp::Reverse(has[*n].len()));
-        let due: BTreeMap<usize, usize> =
-            order.iter().enumerate().map(|(rank, n)| (*n, each + usize::from(rank < over))).collect();
-        let mut free = Vec::new();
-        for (n, slots) in has.iter_mut().enumerate() {
-            let keeps = due.get(&n).copied().unwrap_or(0).min(slots.len());
-            free.extend(slots.split_off(keeps));
-        }
         let mut moved = 0;
-        for (n, due) in due {
-            let lacks = due - has[n].len();
-            let to = self.0.members[n].name.clone();
-            let slots: Vec<Slot> = free.drain(..lacks).collect();
-            moved += self.move_slots(&slots, &to).await?;
+        for (to, slots) in self.level(&self.homes().await?, used) {
+            moved += self.move_slots(&slots, &self.0.members[to].name).await?;
         }
         Ok(moved)
     }
@@ -176,23 +151,8 @@ impl Shards {
         mover: &str,
         watch: &(impl Fn(Stage, &[Slot]) + Send + Sync),
     ) -> Result<usize, MoveError> {
-        let mut places = Vec::with_capacity(self.0.members.len());
-        for member in &self.0.members {
-            places.push(member.store.places().await?);
-        }
-        let at =
-            |n: usize, slot: &Slot| places[n].get(usize::from(slot.number())).cloned().unwrap_or_default();
-        let mut trips: BTreeMap<(usize, usize), Vec<Slot>> = BTreeMap::new();
-        for slot in slots {
-            for from in 0..places.len() {
-                let place = at(from, slot);
-                if place.standing == Standing::Leaving {
-                    trips.entry((from, self.member(&place.peer)?)).or_default().push(*slot);
-                }
-            }
-        }
         let mut count = 0;
-        for ((from, to), slots) in trips {
+        for ((from, to), slots) in self.unfinished(slots).await? {
             for slots in slots.chunks(TOGETHER) {
                 count += slots.len();
                 Trip { shards: self, from, to, slots, mover, watch }.go().await?;

@@ -106,7 +106,11 @@ impl Shards {
     ) -> Result<(Vec<T>, Arc<Map>), StoreError> {
         loop {
             let map = self.map();
-            let asked = self.0.members.iter().map(|member| ask(&*member.store));
+            let asked = self
+                .0
+                .members
+                .iter()
+                .map(|member| async { ask(&*member.store).await.map_err(|e| member.named(e)) });
             let told = futures_util::future::try_join_all(asked).await?;
             if *self.look().await? == *map {
                 return Ok((told, map));

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use futures_util::future::{select_all, try_join_all};
+use futures_util::future::{join_all, select_all};
 use loom_runtime::{
     ExecutionId, Timestamp,
     kernel::{Record, Snapshot},
     ports::{
         Append, BranchRegistry, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow,
-        Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal, Slot,
-        SnapshotStore, StoreError, WorkerId,
+        Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal, Renewal,
+        Slot, SnapshotStore, StoreError, WorkerId,
     },
 };
 
@@ -110,13 +110,12 @@ impl LeaseStore for Shards {
         worker: &WorkerId,
         until: Timestamp,
     ) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
-        let (held, map) = self.everywhere(|store| store.renew(worker, until)).await?;
-        let held = held.into_iter().enumerate();
-        let mut held: Vec<_> = held.flat_map(|(n, held)| held.into_iter().map(move |one| (n, one))).collect();
-        held.retain(|(n, (id, _))| map.has(*n, id.as_str()));
-        let mut held: Vec<_> = held.into_iter().map(|(_, one)| one).collect();
-        held.sort_unstable();
-        Ok(held)
+        let Renewal { held, missing } = self.renew_what_answers(worker, until).await?;
+        missing.map_or(Ok(held), Err)
+    }
+
+    async fn renew_what_answers(&self, worker: &WorkerId, until: Timestamp) -> Result<Renewal, StoreError> {
+        self.renew_any(worker, until).await
     }
 
     async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError> {
@@ -126,7 +125,17 @@ impl LeaseStore for Shards {
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
         // Asked all the time, and again soon: what moves meanwhile is found then.
         let waiting = self.0.members.iter().map(|member| member.store.inbox_waiting(worker));
-        let mut all = try_join_all(waiting).await?.concat();
+        let (mut all, mut told, mut failed) = (Vec::new(), false, None);
+        for answer in join_all(waiting).await {
+            match answer {
+                Ok(waiting) => (told, all) = (true, [all, waiting].concat()),
+                Err(error) => failed = Some(error),
+            }
+        }
+        // One that is away has nothing to tell, and must not keep the others from telling.
+        if let Some(error) = failed.filter(|_| !told) {
+            return Err(error);
+        }
         all.sort_unstable();
         all.dedup();
         Ok(all)

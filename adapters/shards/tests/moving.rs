@@ -18,7 +18,7 @@ use loom_runtime::{
         SnapshotStore, Standing, StoreError, Turn,
     },
 };
-use shards::{MoveError, OpenError, Shards, Stage};
+use shards::{Change, Crossing, MoveError, OpenError, Shards, Stage};
 
 /// Each case as a test of its own on two databases of every kind.
 macro_rules! on_every_kind {
@@ -57,6 +57,7 @@ on_every_kind! {
     lanes_are_counted_over_all
     slots_are_the_same_everywhere
     only_its_mover_fills_a_slot
+    what_would_move_is_counted
 }
 
 async fn taken(store: &Shards, item: NewItem) -> u64 {
@@ -425,6 +426,47 @@ async fn lanes_are_counted_over_all(pair: Pair) {
             first.release(&claimed.row.id, claimed.fence).await.expect("released");
         }
     }
+}
+
+async fn what_would_move_is_counted(pair: Pair) {
+    let store = open(&pair).await;
+    for n in 0..40 {
+        Owner::create(&store, new(&format!("order-{n}"))).await;
+    }
+    let [(_, a), (_, b)] = &pair;
+    let count = async |of: &dyn Shard| content(of).await.len() as u64;
+    let crossing = |from: &str, to: &str, slots, executions| Crossing {
+        from: from.into(),
+        to: to.into(),
+        slots,
+        executions,
+    };
+    let would = store.rehearse(Change::Spread).await.expect("counted");
+    assert_eq!((count(&**a).await, count(&**b).await), (40, 0), "nothing has moved");
+    assert_eq!(store.change(Change::Spread).await.expect("moved"), 512);
+    assert_eq!(would, [crossing("a", "b", 512, count(&**b).await)]);
+    assert_eq!(store.rehearse(Change::Spread).await.expect("counted"), []);
+    let rest = [crossing("a", "b", 512, count(&**a).await)];
+    assert_eq!(store.rehearse(Change::Drain("a")).await.expect("counted"), rest);
+    assert_eq!(store.rehearse(Change::MoveSlots(&all(), "b")).await.expect("counted"), rest);
+    let nobody = store.rehearse(Change::Drain("nobody")).await;
+    assert!(matches!(nobody, Err(MoveError::NoSuchMember { .. })), "{nobody:?}");
+
+    // What a mover has left, killed, is counted with whatever finishes it.
+    let here: Vec<Slot> = all().into_iter().take(512).collect();
+    let (mover, slots) = (store.clone(), here.clone());
+    let killed = tokio::spawn(async move {
+        let kill = |at, _: &[Slot]| assert!(at != Stage::Frozen, "killed");
+        mover.move_slots_watched(&slots, "b", kill).await
+    });
+    killed.await.expect_err("killed");
+    let left = store.rehearse(Change::Finish).await.expect("counted");
+    let [one] = &left[..] else { panic!("{left:?}") };
+    assert!(one.slots > 0 && one.from == "a" && one.to == "b", "{one:?}");
+    let all_of_it = store.rehearse(Change::MoveSlots(&here, "b")).await.expect("counted");
+    assert_eq!(all_of_it, rest, "those, and the others of them");
+    assert_eq!(store.change(Change::Finish).await.expect("finished"), one.slots);
+    assert_eq!(count(&**b).await, would[0].executions + one.executions);
 }
 
 /// A mover that is slow: it stands still at a stage until it is told to go on.

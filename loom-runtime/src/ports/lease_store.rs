@@ -58,6 +58,13 @@ pub trait LeaseStore: Send + Sync {
     async fn renew(&self, worker: &WorkerId, until: Timestamp)
     -> Result<Vec<(ExecutionId, u64)>, StoreError>;
 
+    /// As [`renew`](Self::renew), but nothing that cannot be reached holds up what can: a store of several databases extends
+    /// the leases in those that answer, and says which does not. Until one of these has renewed again, it claims nothing
+    /// from it for this worker, which would be given its own executions.
+    async fn renew_what_answers(&self, worker: &WorkerId, until: Timestamp) -> Result<Renewal, StoreError> {
+        Ok(Renewal { held: self.renew(worker, until).await?, missing: None })
+    }
+
     /// Hands an execution back: it stays running and is due at once. No-op when the fence is stale or the
     /// execution does not exist.
     async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError>;
@@ -70,6 +77,15 @@ pub trait LeaseStore: Send + Sync {
     async fn news(&self) {
         std::future::pending().await
     }
+}
+
+/// What a renewal came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// Leases that the worker holds, with their fences.
+    pub held: Vec<(ExecutionId, u64)>,
+    /// Why these may not be all: of what is not among them, nothing is known then.
+    pub missing: Option<StoreError>,
 }
 
 /// Who claims what.

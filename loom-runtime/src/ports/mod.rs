@@ -20,6 +20,8 @@ mod shard;
 mod snapshots;
 mod turn;
 
+use std::any::Any;
+
 pub use archive::{ArchiveError, ArchiveStore};
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
 pub use event_store::{
@@ -27,7 +29,7 @@ pub use event_store::{
 };
 pub use gate_index::{GateChange, GateIndex, GateRow, GateState};
 pub use inbox::{Inbox, InboxId, InboxItem, NewItem, Posted};
-pub use lease_store::{ClaimRequest, Claimed, Lease, LeaseStore, TakeUp, WorkerId};
+pub use lease_store::{ClaimRequest, Claimed, Lease, LeaseStore, Renewal, TakeUp, WorkerId};
 pub use shard::{
     Due, LaneUse, MEMBERS, Membership, PackedExecution, PackedItem, PackedSnapshot, Parcel, Place,
     PlaceChange, RESERVED, SLOTS, Shard, Slot, Standing, item_content, next_position,
@@ -35,11 +37,9 @@ pub use shard::{
 pub use snapshots::SnapshotStore;
 pub use turn::{Lane, Rate, Turn};
 
-/// A complete store: every port on one transactional backend.
-pub trait Store:
-    EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + SnapshotStore + 'static
-{
-}
+/// A complete store: every port on one transactional backend. It is [`Any`], so that whoever has an app can tell whether its
+/// store is one that can do more, such as several databases at once.
+pub trait Store: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + SnapshotStore + Any {}
 
 impl<T> Store for T where
     T: EventStore + LeaseStore + Inbox + GateIndex + BranchRegistry + SnapshotStore + 'static

@@ -76,7 +76,8 @@ impl App {
     /// was found. Passes may run beside workers and beside each other, and be killed at any moment.
     ///
     /// Held back is what the policy pins, what a branch points to, and a child as long as its parent goes on in the run that
-    /// has it.
+    /// has it. So is what cannot be read ([`HeldBy::Unreadable`]): the report names it, the others go, and a pass takes it once
+    /// it can be read again. Events in the middle are moved as they are, whether this build knows their kinds or not.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -48,7 +48,13 @@ impl Pass {
             let Some(last) = rows.last() else { break };
             page.after = Some(last.id.clone());
             for row in &rows {
-                self.see_to(row).await?;
+                match self.see_to(row).await {
+                    // It stays, and holds nobody else up.
+                    Err(RetentionError::Store(StoreError::Corrupt(_))) => {
+                        self.hold(HeldBy::Unreadable(row.id.clone()))
+                    }
+                    done => done?,
+                }
             }
         }
         if let Keep::For(age) = self.retention.policy.early_messages {
@@ -63,7 +69,7 @@ impl Pass {
         let due = row.removable() > row.first && self.is_over(row).await?;
         let held = if due { self.holds(row).await? } else { None };
         match held {
-            Some(by) => *self.held.entry(by).or_default() += 1,
+            Some(by) => self.hold(by),
             None if due => return self.move_out(row).await,
             None => {}
         }
@@ -71,6 +77,10 @@ impl Pass {
             self.prune_snapshots(&row.id, keep).await?;
         }
         Ok(())
+    }
+
+    fn hold(&mut self, by: HeldBy) {
+        *self.held.entry(by).or_default() += 1;
     }
 
     /// Whether its time is over.
@@ -180,7 +190,7 @@ impl Pass {
                     break;
                 }
                 Err(StoreError::Corrupt(_)) => {
-                    *self.held.entry(HeldBy::Unreadable(execution.clone())).or_default() += 1;
+                    self.hold(HeldBy::Unreadable(execution.clone()));
                     break;
                 }
                 Err(error) => return Err(error.into()),

@@ -70,7 +70,9 @@ pub enum HeldBy {
     Parent(ExecutionId),
     /// A branch of this name points to it.
     Branch(String),
-    /// This build cannot read its log, or that of its parent: nothing is moved that nobody can look through.
+    /// The beginning of its log, or the log of its parent, cannot be read by this build, so that nobody knows whether it is
+    /// still needed; or the store cannot read an event that would be moved, and then what comes before that may have been. It
+    /// stays until it can be read, and holds nothing else up.
     Unreadable(ExecutionId),
 }
 

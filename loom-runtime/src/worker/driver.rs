@@ -411,7 +411,8 @@ impl Driver {
     async fn secure_lease(&mut self) -> Result<(), Gone> {
         while self.engine.clock.now() >= self.lease.end() {
             match self.engine.renew().await {
-                Ok(held) if held.get(&self.execution) == Some(&self.fence) => {}
+                Ok((held, _)) if held.get(&self.execution) == Some(&self.fence) => {}
+                Ok((_, Some(missing))) => self.pause(&missing).await?,
                 Ok(_) => return Err(Gone::Lost("the lease ran out before an at-most-once step".into())),
                 Err(error) => self.pause(&error).await?,
             }

@@ -28,7 +28,7 @@ use crate::{
     Limits, Negotiate, Registry, Resources, Service,
     clock::Clock,
     code,
-    ports::{ClaimRequest, Store, StoreError, Turn, WorkerId},
+    ports::{ClaimRequest, Renewal, Store, StoreError, Turn, WorkerId},
     replay_check::Checker,
     turns::Turns,
 };
@@ -38,6 +38,9 @@ const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
 
 /// Executions that one claim takes at most.
 const AT_ONCE: usize = 256;
+
+/// The leases that this worker has, by their fences; and why that may not be all of them.
+pub(super) type Held = (HashMap<ExecutionId, u64>, Option<StoreError>);
 
 /// A driver's place among the others; given up however the driver ends, by a panic too.
 struct Seat {
@@ -285,20 +288,26 @@ impl Engine {
         Ok(count)
     }
 
-    /// Renews this worker's leases; answers which it has, with their fences.
-    pub(super) async fn renew(&self) -> Result<HashMap<ExecutionId, u64>, StoreError> {
+    /// Renews this worker's leases.
+    pub(super) async fn renew(&self) -> Result<Held, StoreError> {
         let until = self.lease_end();
-        let held = self.store.renew(&self.worker, until).await?.into_iter().collect();
+        let Renewal { held, missing } = self.store.renew_what_answers(&self.worker, until).await?;
+        let held = held.into_iter().collect();
         self.locals.extend(&held, until);
         self.renewed_until.fetch_max(until.as_micros(), Ordering::AcqRel);
-        Ok(held)
+        Ok((held, missing))
     }
 
     /// Renews, and tells the drivers whose execution has gone to somebody else.
     async fn renew_and_tell(&self) -> Result<HashMap<ExecutionId, u64>, StoreError> {
         // What is claimed while the store answers is not in the answer, and not lost.
         let before = self.locals.all();
-        let held = self.renew().await?;
+        let (held, missing) = self.renew().await?;
+        if let Some(error) = missing {
+            // What is not told of may well be held: its driver learns the truth at its next append.
+            tracing::warn!(%error, "some leases not renewed");
+            return Ok(held);
+        }
         let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
         lost.for_each(|(_, local)| {
             local.tell(Nudge::Lost);

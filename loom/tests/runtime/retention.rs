@@ -420,6 +420,63 @@ on_every_store! {
         assert_eq!(crashes, 12, "three segments, in two places, before and after");
     }
 
+    /// Wherever the damage is: in its beginning, in an event behind, where the run that goes on begins, in its parent. It stays
+    /// as it is, and is named; those before it and behind go.
+    async fn what_cannot_be_read_stays_and_holds_nobody_up(rig: Rig) {
+        let (tap, archive) = (Tap::default(), MemoryArchive::new());
+        let app = rig.builder(all(), &tap).await.archive(archive.clone()).build().unwrap();
+        let is_open = async |of: &ExecutionId, run: u64| {
+            let state = app.state(of, None).await.unwrap();
+            let asks = app.gates(Some(of)).await.unwrap().iter().any(|gate| gate.state == GateState::Open);
+            asks && state.run == run && state.status == Status::Suspended
+        };
+        let pass = async |dry: bool| {
+            let pass = app.retention(at_once());
+            let report = if dry { pass.rehearse().await } else { pass.run().await }.unwrap();
+            let mut held = report.held;
+            held.retain(|held| matches!(held.by, HeldBy::Unreadable(_)));
+            (report.removed, held)
+        };
+        let cases =
+            [("order", 0, false), ("order", 1, true), ("rounds", 5, true), ("parent", 1, false), ("parent", 1, true)];
+        for (n, (flow, at, torn)) in cases.into_iter().enumerate() {
+            let of = id(&format!("m-{n}"));
+            match flow {
+                "rounds" => {
+                    let handle = app.start(rounds(0)).id(of.as_str()).await.unwrap();
+                    until(|| is_open(&of, 0)).await;
+                    handle.resume("more", &true, "ann").await.unwrap();
+                    until(|| is_open(&of, 1)).await;
+                    assert_eq!(app.row(&of).await.unwrap().base, at);
+                }
+                "parent" => {
+                    app.start(parent(true)).id(of.as_str()).await.unwrap();
+                    until(|| is_open(&of, 0)).await;
+                }
+                _ => assert_eq!(app.start(order(1)).id(of.as_str()).await.unwrap().result().await.unwrap(), 1),
+            }
+            let others = ["a", "z"].map(|name| id(&format!("{name}-{n}")));
+            for other in &others {
+                app.start(order(1)).id(other.as_str()).await.unwrap().result().await.unwrap();
+            }
+            let before = FrozenLog::of(&app, &of, 0).await.unwrap();
+            if torn { tap.tear(&of, at) } else { tap.damage(&of, at) }
+            let (would, held) = pass(true).await;
+            assert_eq!(would[&Reason::Completed].executions, 2, "{flow} {at}: {would:?}");
+            assert_eq!(held, [Held { by: HeldBy::Unreadable(of.clone()), executions: 1 }], "{flow} {at}");
+            assert_eq!(pass(false).await, (would, held), "{flow} {at}");
+            tap.mend();
+            for other in &others {
+                assert!(is_archived(app.log(other, 0, 1).await), "{flow} {at}: {other} has gone");
+            }
+            assert_eq!(FrozenLog::of(&app, &of, 0).await.unwrap(), before, "it is where it was");
+            assert_eq!(archive.read(&of).await.unwrap(), None);
+            // It can be read again, and goes.
+            assert_eq!(pass(false).await.1, []);
+            assert_eq!(is_archived(app.log(&of, 0, 1).await), flow != "parent", "{flow} {at}");
+        }
+    }
+
     async fn what_is_not_archived_is_forgotten_and_counted(rig: Rig) {
         let app = rig.app(all()).await;
         let handle = app.start(order(2)).id("a").await.unwrap();

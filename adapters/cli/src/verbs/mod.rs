@@ -16,6 +16,10 @@ mod retention;
 mod schedules;
 mod schema;
 mod send;
+#[cfg(feature = "http")]
+mod serve;
+#[cfg(feature = "shards")]
+mod shards;
 mod show;
 mod standing;
 mod start;
@@ -79,7 +83,11 @@ impl Verbs<'_> {
             StoreVerb::Schedules(args) => self.schedules(args).await,
             StoreVerb::Retention(verb) => self.retention(verb).await,
             StoreVerb::Archive(verb) => self.archive(verb).await,
+            #[cfg(feature = "shards")]
+            StoreVerb::Shards(verb) => self.shards(verb).await,
             StoreVerb::Worker(args) => self.worker(args).await,
+            #[cfg(feature = "http")]
+            StoreVerb::Serve(args) => self.serve(args).await,
         }
     }
 

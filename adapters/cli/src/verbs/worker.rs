@@ -1,5 +1,5 @@
 //! `worker`: runs whatever is due, until somebody asks it to stop.
-//! Not a daemon: it stays in the foreground, and a supervisor restarts it.
+//! Not a daemon: it stays in the foreground, and a supervisor restarts it. `serve` is a worker, too, and has its own file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,8 +31,23 @@ const COUNTED: usize = 10_000;
 /// Parked executions, and how many events they have: it grows when one parks again.
 type Parks = BTreeMap<ExecutionId, u64>;
 
+/// What a worker has told of already.
+pub(super) struct Seen {
+    parked: Parks,
+    /// Executions with long runs, and where those begin.
+    long: BTreeSet<(ExecutionId, u64)>,
+}
+
 impl Verbs<'_> {
     pub(super) async fn worker(&mut self, args: Worker) -> Result<Exit, CliError> {
+        let mut seen = self.begin().await?;
+        self.watch(&mut seen, std::future::pending()).await?;
+        self.stopping(args.grace);
+        self.finish(&mut seen, args.grace).await
+    }
+
+    /// Begins to work, once the store has shown that it is there.
+    pub(super) async fn begin(&mut self) -> Result<Seen, CliError> {
         // A worker asks a store that fails again and again: one that fails at once is more likely a mistake.
         self.app.list(&ListFilter { limit: 1, ..ListFilter::default() }).await?;
         let registry = self.app.registry();
@@ -48,32 +63,50 @@ impl Verbs<'_> {
             );
         }
         self.warn_of_missing_flows().await?;
-        let mut parked: Parks = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
+        let parked = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
         let mut long = BTreeSet::new();
         self.tell_long(&[Status::Running, Status::Suspended], &mut long).await;
+        self.console.stop.listen();
         self.app.work();
+        Ok(Seen { parked, long })
+    }
+
+    /// Tells what happens until somebody asks to stop, or what goes on beside it breaks off.
+    pub(super) async fn watch(
+        &mut self,
+        seen: &mut Seen,
+        beside: impl Future<Output = CliError>,
+    ) -> Result<(), CliError> {
+        let mut beside = std::pin::pin!(beside);
         let mut wait = LOOK;
         loop {
             tokio::select! {
-                () = self.console.stop.asked() => break,
+                () = self.console.stop.asked() => return Ok(()),
+                broken = &mut beside => return Err(broken),
                 () = tokio::time::sleep(wait) => {
                     let began = Instant::now();
-                    self.tell_parked(&mut parked).await;
-                    self.tell_long(&[Status::Running], &mut long).await;
+                    self.tell_parked(&mut seen.parked).await;
+                    self.tell_long(&[Status::Running], &mut seen.long).await;
                     // Many parked executions are not looked at all the time.
                     wait = LOOK.max(began.elapsed() * 20);
                 }
             }
         }
-        let grace = span(args.grace);
+    }
+
+    pub(super) fn stopping(&mut self, grace: Duration) {
         self.tell(
-            &json!({"event": "stopping", "grace_ms": args.grace.as_millis() as u64}),
-            &format!("stopping: running steps have {grace}; again to stop at once"),
+            &json!({"event": "stopping", "grace_ms": grace.as_millis() as u64}),
+            &format!("stopping: running steps have {}; again to stop at once", span(grace)),
         );
-        let clean = close(self.app, self.console, args.grace).await;
+    }
+
+    /// Lets what runs finish within this time, unless a signal comes meanwhile.
+    pub(super) async fn finish(&mut self, seen: &mut Seen, grace: Duration) -> Result<Exit, CliError> {
+        let clean = close(self.app, self.console, grace).await;
         if clean {
-            self.tell_parked(&mut parked).await;
-            self.tell_long(&[Status::Running, Status::Suspended], &mut long).await;
+            self.tell_parked(&mut seen.parked).await;
+            self.tell_long(&[Status::Running, Status::Suspended], &mut seen.long).await;
         }
         let left =
             if clean { "stopped" } else { "stopped at once: what ran is taken over when its lease ends" };
@@ -149,7 +182,7 @@ impl Verbs<'_> {
     }
 
     /// What a worker says is its result for programs, and an aside for people.
-    fn tell(&mut self, json: &serde_json::Value, text: &str) {
+    pub(super) fn tell(&mut self, json: &serde_json::Value, text: &str) {
         if self.json {
             self.console.line(&json.to_string());
         } else {

@@ -16,6 +16,8 @@ mod looks;
 mod made;
 mod messages;
 mod opening;
+mod served;
+mod spread;
 mod support;
 mod told;
 mod work;

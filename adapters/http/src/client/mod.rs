@@ -65,7 +65,9 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Payload>,
 }
 
 impl Client {
-    /// Of the server at this address, `http://127.0.0.1:7766`. Nothing is sent yet.
+    /// Of the server at this address, `http://127.0.0.1:7766`. Nothing is sent yet. With the feature `tls`, `ring` becomes this
+    /// process's provider of cryptography, unless one is installed: `reqwest` panics without, in other clients of the
+    /// process, too.
     ///
     /// # Errors
     /// The address is none, or wants TLS in a build that has none.

@@ -77,6 +77,7 @@ struct Inner {
     /// How many events were read.
     events_read: AtomicUsize,
     damage: Mutex<Option<(ExecutionId, u64)>>,
+    torn: Mutex<Option<(ExecutionId, u64)>>,
     newer: Mutex<Option<(ExecutionId, u64)>>,
     /// How long a read of an inbox takes.
     slow_inbox: Mutex<Duration>,
@@ -100,6 +101,7 @@ impl Default for Tap {
             turned_away: AtomicUsize::new(0),
             events_read: AtomicUsize::new(0),
             damage: Mutex::new(None),
+            torn: Mutex::new(None),
             newer: Mutex::new(None),
             slow_inbox: Mutex::new(Duration::ZERO),
         }))
@@ -185,7 +187,13 @@ impl Tap {
         *self.0.newer.lock().unwrap() = Some((execution.clone(), sequence));
     }
 
+    /// Lets no read come to this event of this log: the store itself finds it damaged.
+    pub(crate) fn tear(&self, execution: &ExecutionId, sequence: u64) {
+        *self.0.torn.lock().unwrap() = Some((execution.clone(), sequence));
+    }
+
     pub(crate) fn mend(&self) {
+        *self.0.torn.lock().unwrap() = None;
         *self.0.damage.lock().unwrap() = None;
     }
 
@@ -335,6 +343,12 @@ impl EventStore for Tapped {
         self.tap.pass().await?;
         let mut records = self.inner.read(execution, from, limit).await?;
         self.tap.0.events_read.fetch_add(records.len(), SeqCst);
+        if let Some((torn, sequence)) = self.tap.0.torn.lock().unwrap().as_ref()
+            && torn == execution
+            && records.iter().any(|record| record.sequence == *sequence)
+        {
+            return Err(StoreError::Corrupt(format!("event {sequence} of `{execution}`")));
+        }
         if let Some((damaged, sequence)) = self.tap.0.damage.lock().unwrap().as_ref()
             && damaged == execution
         {
