@@ -5,16 +5,27 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote_spanned};
 use syn::{Expr, Ident, Pat};
 
-use super::variation;
+use super::variation::{self, Changes};
 
 /// One construct around a place.
 enum Frame {
     /// A loop; `in_condition` while its condition is walked, `used` once a call has read its index.
-    Loop { in_condition: bool, used: bool },
+    Loop { in_condition: bool, used: bool, changes: Changes },
     /// A closure; whether a line can be noted in it.
-    Closure { notes_lines: bool },
+    Closure { notes_lines: bool, often: Often, changes: Changes },
     /// An `async` block; the same, and whether it runs later than where it is made.
     Block { notes_lines: bool, later: bool },
+}
+
+/// How often a closure runs, as far as its key is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Often {
+    /// Once: it has a name, which is called at one place, as often as it is made.
+    Once,
+    /// Nobody knows, and it takes nothing that could differ.
+    Unknown,
+    /// Any number of times, each with something else.
+    Each,
 }
 
 /// What repeats a call without a count that syntax shows.
@@ -57,8 +68,8 @@ pub(crate) struct Scope {
 pub(crate) struct Mark(usize);
 
 impl Scope {
-    pub(crate) fn enter_loop(&mut self, in_condition: bool) {
-        self.frames.push(Frame::Loop { in_condition, used: false });
+    pub(crate) fn enter_loop(&mut self, in_condition: bool, changes: Changes) {
+        self.frames.push(Frame::Loop { in_condition, used: false, changes });
     }
 
     /// From a loop's condition to its body.
@@ -68,8 +79,8 @@ impl Scope {
         }
     }
 
-    pub(crate) fn enter_closure(&mut self, notes_lines: bool) {
-        self.frames.push(Frame::Closure { notes_lines });
+    pub(crate) fn enter_closure(&mut self, notes_lines: bool, often: Often, changes: Changes) {
+        self.frames.push(Frame::Closure { notes_lines, often, changes });
     }
 
     pub(crate) fn enter_block(&mut self, notes_lines: bool, later: bool) {
@@ -86,9 +97,24 @@ impl Scope {
         self.frames.iter().filter(|frame| matches!(frame, Frame::Loop { .. })).count()
     }
 
-    /// How many loops and closures do: a key replaces the index of the innermost.
+    /// What each repetition around the place may change, outermost first: that of loops, and of closures that take
+    /// something.
+    fn repetitions(&self) -> impl DoubleEndedIterator<Item = &Changes> {
+        self.frames.iter().filter_map(|frame| match frame {
+            Frame::Loop { changes, .. } | Frame::Closure { often: Often::Each, changes, .. } => Some(changes),
+            _ => None,
+        })
+    }
+
+    /// How many of them there are.
     fn level(&self) -> usize {
-        self.frames.iter().filter(|frame| !matches!(frame, Frame::Block { .. })).count()
+        self.repetitions().count()
+    }
+
+    /// Whether the innermost loop or closure is a closure that runs once: the loops around it count it.
+    fn runs_once(&self) -> bool {
+        let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Block { .. }));
+        matches!(innermost, Some(Frame::Closure { often: Often::Once, .. }))
     }
 
     /// Whether the place is in a function of its own within the flow.
@@ -102,7 +128,7 @@ impl Scope {
     pub(crate) fn indices(&mut self, varies_by_id: bool) -> Vec<TokenStream> {
         let mut indices = Vec::new();
         for frame in &mut self.frames {
-            if let Frame::Loop { in_condition, used } = frame {
+            if let Frame::Loop { in_condition, used, .. } = frame {
                 *used = true;
                 let name = if *in_condition { count(indices.len()) } else { index(indices.len()) };
                 indices.push(quote_spanned!(Span::mixed_site()=> #name));
@@ -133,7 +159,7 @@ impl Scope {
     pub(crate) fn line_notes(&self) -> LineNotes {
         let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Loop { .. }));
         match innermost {
-            Some(Frame::Closure { notes_lines: true } | Frame::Block { notes_lines: true, .. }) => {
+            Some(Frame::Closure { notes_lines: true, .. } | Frame::Block { notes_lines: true, .. }) => {
                 LineNotes::Ctx
             }
             Some(_) => LineNotes::Nobody,
@@ -197,16 +223,18 @@ impl Scope {
     }
 
     /// Whether an expression at this place may differ from one repetition to the next: it mentions a name bound within the
-    /// innermost loop or closure to something that may, or one that can be assigned. Outside of all repetition there is
-    /// nothing to differ from.
+    /// innermost one to something that may, or one that is changed there. Outside of all repetition there is nothing to
+    /// differ from.
     pub(crate) fn varies(&self, expr: &Expr, ctx: &Ident) -> bool {
+        let Some(changes) = self.repetitions().next_back().filter(|_| !self.runs_once()) else { return true };
         let level = self.level();
         let differs = |name: &Ident| {
             let binding = self.bindings.iter().rfind(|binding| binding.name == *name);
             name == ctx
-                || binding.is_some_and(|binding| binding.level >= level && !binding.same || binding.mutable)
+                || binding.is_some_and(|binding| binding.level >= level && !binding.same)
+                || changes.of(name, binding.is_some_and(|binding| binding.mutable))
         };
-        level == 0 || variation::may_differ(expr, &differs)
+        variation::may_differ(expr, &differs)
     }
 }
 

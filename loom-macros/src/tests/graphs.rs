@@ -6,7 +6,7 @@ use crate::runtime_path::RuntimePath;
 fn graph(body: &str) -> String {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
     render(
-        &Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_, _| None)
+        &Survey::new(block, &syn::parse_str("ctx").expect("a name"), &[], &RuntimePath::new(None), &|_, _| None)
             .graph,
     )
 }
