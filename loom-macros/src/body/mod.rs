@@ -43,7 +43,7 @@ use crate::item::Param;
 use crate::runtime_path::RuntimePath;
 
 pub(crate) use banned::way_out;
-pub(crate) use calls::{Call, Syscall, Target};
+pub(crate) use calls::{Call, Callee, Syscall, Target};
 #[cfg(test)]
 pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};

@@ -3,8 +3,9 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote_spanned};
-use syn::{Expr, Ident, Pat};
+use syn::{Attribute, Expr, ExprCall, Ident, Pat};
 
+use super::calls::path_of;
 use super::variation::{self, Changes};
 
 /// One construct around a place.
@@ -45,12 +46,23 @@ pub(crate) enum LineNotes {
     Nobody,
 }
 
+/// What decides, beside variables, on what a name means at a place, and whether it is compiled.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Place {
+    /// How many items of the body are in scope.
+    pub(crate) items: usize,
+    /// The conditions of compilation around it.
+    pub(crate) cfgs: Vec<Attribute>,
+}
+
 struct Binding {
     name: Ident,
     level: usize,
     mutable: bool,
     /// What it is made by, as written.
     made: Option<String>,
+    /// The call of a function that it holds, and where that was written.
+    held: Option<(ExprCall, Place)>,
     /// Whether it stands for the context.
     ctx: bool,
     /// Whether it is the same in every repetition.
@@ -177,7 +189,7 @@ impl Scope {
 
     pub(crate) fn bind(&mut self, name: Ident, mutable: bool) {
         let level = self.level();
-        self.bindings.push(Binding { name, level, mutable, made: None, ctx: false, same: false });
+        self.bindings.push(Binding { name, level, mutable, made: None, held: None, ctx: false, same: false });
     }
 
     /// Notes the type or constructor of the binding that was bound last.
@@ -185,6 +197,24 @@ impl Scope {
         if let Some(binding) = self.bindings.last_mut() {
             binding.made = Some(by);
         }
+    }
+
+    /// Notes the call that the binding holds which was bound last.
+    pub(crate) fn holds(&mut self, call: ExprCall, place: Place) {
+        if let Some(binding) = self.bindings.last_mut() {
+            binding.held = Some((call, place));
+        }
+    }
+
+    /// The call that a variable holds, if its names mean the same at this place.
+    pub(crate) fn held(&self, name: &Ident, here: &Place) -> Option<&ExprCall> {
+        let binding = self.bindings.iter().rfind(|binding| binding.name == *name)?;
+        binding.held.as_ref().filter(|(_, place)| place == here).map(|(call, _)| call)
+    }
+
+    /// Whether what is called is a variable of the body.
+    pub(crate) fn calls_variable(&self, call: &ExprCall) -> bool {
+        path_of(call).and_then(|path| path.path.get_ident()).is_some_and(|name| self.binds(name))
     }
 
     /// What was bound since is bound to something that is the same in every repetition.

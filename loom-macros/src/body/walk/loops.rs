@@ -47,7 +47,11 @@ impl Walker<'_> {
         let bounded = bounds::of_for(&node.expr);
         self.visit_expr_mut(&mut node.expr);
         let (mark, depth) = (self.scope.mark(), self.scope.depth());
-        self.enter_loop(node.label.as_ref(), false, Changes::made_in(|changes| changes.visit_block(&node.body)));
+        self.enter_loop(
+            node.label.as_ref(),
+            false,
+            Changes::made_in(|changes| changes.visit_block(&node.body)),
+        );
         self.visit_pat_mut(&mut node.pat);
         self.visit_block_mut(&mut node.body);
         let counted = self.leave_loop(Written {
@@ -93,7 +97,11 @@ impl Walker<'_> {
     fn bare_loop(&mut self, node: &mut ExprLoop) -> Option<Expr> {
         let bounded = bounds::of_loop(&node.body);
         let depth = self.scope.depth();
-        self.enter_loop(node.label.as_ref(), false, Changes::made_in(|changes| changes.visit_block(&node.body)));
+        self.enter_loop(
+            node.label.as_ref(),
+            false,
+            Changes::made_in(|changes| changes.visit_block(&node.body)),
+        );
         self.visit_block_mut(&mut node.body);
         let counted = self.leave_loop(Written {
             label: "loop".to_owned(),

@@ -301,6 +301,7 @@ impl VisitMut for Walker<'_> {
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
         let same = local.init.as_ref().is_some_and(|init| !self.scope.varies(&init.expr, self.ctx));
         let scoped = self.scope_of(local);
+        let held = read::call_held(local).filter(|call| !self.scope.calls_variable(call)).cloned();
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
@@ -319,6 +320,10 @@ impl VisitMut for Walker<'_> {
         self.visit_pat_mut(&mut local.pat);
         if let Some(made) = read::made(local) {
             self.scope.made(made);
+        }
+        if let Some(call) = held {
+            let here = self.here();
+            self.scope.holds(call, here);
         }
         if same {
             self.scope.same_since(&mark);
