@@ -162,7 +162,11 @@ static BANS: &[Ban] = &[
             Ends(&["OffsetDateTime", "now_local"]),
             Of(
                 "now",
-                &["::std::time::SystemTime::now", "::std::time::Instant::now", "$::tokio::time::Instant::now"],
+                &[
+                    "::std::time::SystemTime::now",
+                    "::std::time::Instant::now",
+                    "$::tokio::time::Instant::now",
+                ],
             ),
         ],
     },

@@ -1,16 +1,19 @@
 //! A durable call of a flow, `ctx.run(..)` and its kin, with what is chained to it. Where it stands
 //! is `scope`'s to say, and whether it may stand there `rules`'.
 
+use proc_macro2::Span;
+use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, ExprPath, GenericArgument, Ident, Lit, LitStr, Local,
     Meta, Pat, Path, Token, Type,
 };
 
+use crate::item::mentions;
 use crate::names;
 
 use super::graph::Node;
-use super::scope::{Place, Repetition, Scope};
+use super::scope::{Held, Place, Repetition, Scope};
 
 /// The methods of `Ctx` that have an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +149,8 @@ pub(crate) struct Call {
     pub(crate) arguments: Vec<Expr>,
     /// The function that was called for what it is handed in a variable, if a `let` of the body shows it.
     held: Option<ExprPath>,
+    /// The type of that, if the `let` says it.
+    pub(crate) held_type: Option<Type>,
     /// Whether what it calls is a variable of the body.
     pub(crate) calls_variable: bool,
     /// What repeats it without a count.
@@ -194,7 +199,7 @@ impl Call {
             None => handed(syscall, root).and_then(handle_name).and_then(|name| scope.held(name, place)),
             Some(_) => None,
         };
-        let call = in_place.or(held);
+        let call = in_place.or(held.map(|held| &held.call));
         Some(Self {
             syscall,
             method: root.method.clone(),
@@ -204,7 +209,8 @@ impl Call {
             keys,
             memo: named("memo").next().is_some(),
             arguments: call.map_or_else(Vec::new, |call| call.args.iter().cloned().collect()),
-            held: held.and_then(path_of).cloned(),
+            held: held.and_then(|held| path_of(&held.call)).cloned(),
+            held_type: held.and_then(|held| held.ty.clone()),
             calls_variable: call.is_some_and(|call| scope.calls_variable(call)),
             repetition: scope.repetition(),
             cfgs: place.cfgs.clone(),
@@ -432,14 +438,16 @@ fn handed(syscall: Syscall, root: &ExprMethodCall) -> Option<&Expr> {
 }
 
 /// The call of a function that a `let` binds to one name.
-pub(crate) fn call_held(local: &Local) -> Option<&ExprCall> {
+pub(crate) fn held(local: &Local) -> Option<Held> {
     let init = local.init.as_ref().filter(|init| init.diverge.is_none())?;
-    let pat = match &local.pat {
-        Pat::Type(typed) => &typed.pat,
-        pat => pat,
+    let (pat, ty) = match &local.pat {
+        Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
+        pat => (pat, None),
     };
     let is_name = matches!(pat, Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none());
-    call_of(&init.expr).filter(|call| is_name && path_of(call).is_some())
+    let call = call_of(&init.expr).filter(|call| is_name && path_of(call).is_some())?.clone();
+    let inferred = Ident::new("_", Span::call_site());
+    Some(Held { call, ty: ty.filter(|ty| !mentions(&ty.to_token_stream(), &inferred)).cloned() })
 }
 
 fn call_of(expr: &Expr) -> Option<&ExprCall> {

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote_spanned};
-use syn::{Attribute, Expr, ExprCall, Ident, Pat};
+use syn::{Attribute, Expr, ExprCall, Ident, Pat, Type};
 
 use super::calls::path_of;
 use super::variation::{self, Changes};
@@ -55,6 +55,14 @@ pub(crate) struct Place {
     pub(crate) cfgs: Vec<Attribute>,
 }
 
+/// The call of a function that a `let` holds.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) call: ExprCall,
+    /// What it is, if the `let` says so.
+    pub(crate) ty: Option<Type>,
+}
+
 struct Binding {
     name: Ident,
     level: usize,
@@ -62,7 +70,7 @@ struct Binding {
     /// What it is made by, as written.
     made: Option<String>,
     /// The call of a function that it holds, and where that was written.
-    held: Option<(ExprCall, Place)>,
+    held: Option<(Held, Place)>,
     /// Whether it stands for the context.
     ctx: bool,
     /// Whether it is the same in every repetition.
@@ -200,16 +208,16 @@ impl Scope {
     }
 
     /// Notes the call that the binding holds which was bound last.
-    pub(crate) fn holds(&mut self, call: ExprCall, place: Place) {
+    pub(crate) fn holds(&mut self, held: Held, place: Place) {
         if let Some(binding) = self.bindings.last_mut() {
-            binding.held = Some((call, place));
+            binding.held = Some((held, place));
         }
     }
 
     /// The call that a variable holds, if its names mean the same at this place.
-    pub(crate) fn held(&self, name: &Ident, here: &Place) -> Option<&ExprCall> {
+    pub(crate) fn held(&self, name: &Ident, here: &Place) -> Option<&Held> {
         let binding = self.bindings.iter().rfind(|binding| binding.name == *name)?;
-        binding.held.as_ref().filter(|(_, place)| place == here).map(|(call, _)| call)
+        binding.held.as_ref().filter(|(_, place)| place == here).map(|(held, _)| held)
     }
 
     /// Whether what is called is a variable of the body.

@@ -44,12 +44,12 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
             _ if !ceiling::is_readable(call) => None,
             Callee::Step(path) => {
                 let step = quote_spanned!(Span::mixed_site()=> #runtime::StepFn);
-                let given = ceiling::asked(path, "given", runtime);
+                let given = ceiling::given(path, call, runtime);
                 Some(said(step, quote_spanned!(Span::mixed_site()=> || #given.step())))
             }
             Callee::Flow(path) => {
                 let flow = quote_spanned!(Span::mixed_site()=> #runtime::FlowFn);
-                let given = ceiling::asked(path, "given", runtime);
+                let given = ceiling::given(path, call, runtime);
                 Some(said(flow, quote_spanned!(Span::mixed_site()=> || #given.flow())))
             }
         },

@@ -301,7 +301,7 @@ impl VisitMut for Walker<'_> {
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
         let same = local.init.as_ref().is_some_and(|init| !self.scope.varies(&init.expr, self.ctx));
         let scoped = self.scope_of(local);
-        let held = read::call_held(local).filter(|call| !self.scope.calls_variable(call)).cloned();
+        let held = read::held(local).filter(|held| !self.scope.calls_variable(&held.call));
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
@@ -321,9 +321,9 @@ impl VisitMut for Walker<'_> {
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
-        if let Some(call) = held {
+        if let Some(held) = held {
             let here = self.here();
-            self.scope.holds(call, here);
+            self.scope.holds(held, here);
         }
         if same {
             self.scope.same_since(&mark);
