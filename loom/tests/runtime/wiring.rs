@@ -183,7 +183,7 @@ mod left {
 
     #[flow(part)]
     pub(super) async fn ask(ctx: Ctx) -> loom::Result<bool> {
-        ctx.suspend::<bool>("left").await
+        Ok(ctx.suspend::<bool>("left").await?)
     }
 }
 
@@ -192,7 +192,7 @@ mod right {
 
     #[flow(part)]
     pub(super) async fn ask(ctx: Ctx) -> loom::Result<bool> {
-        ctx.suspend::<bool>("right").await
+        Ok(ctx.suspend::<bool>("right").await?)
     }
 }
 
