@@ -91,7 +91,7 @@ fn main() {
     use loom::{Flow, Part};
     let ping = <ping as Part>::DESCRIPTOR;
     let pong = (ping.parts[0].it)();
-    assert_eq!((pong.name, (pong.parts[0])().name), ("pong", "ping"));
+    assert_eq!((pong.name, (pong.parts[0].it)().name), ("pong", "ping"));
     let reached: Vec<_> = checkout::DESCRIPTOR.all_parts().iter().map(|part| part.name).collect();
     assert_eq!(reached, ["tree", "pong", "ping"]);
     assert_eq!(checkout::DESCRIPTOR.effects, Some(&["payments.*", "mail"][..]));
