@@ -15,7 +15,9 @@ pub use crate::{
     agent::{Agent, AgentDescriptor, Budget},
     app::project_as_json,
     awaited::{Anything, Awaited, DurableTimer, RecordedWork},
-    callee::{Given, GivesFlow, GivesOther, GivesPart, GivesStep, ceiling_of, given, part_of, step_of},
+    callee::{
+        Given, GivesFlow, GivesOther, GivesPart, GivesStep, ceiling_of, given, given_as, part_of, step_of,
+    },
     ceiling::Ceiling,
     context::{Ctx, ExecuteError},
     descriptor::{

@@ -91,6 +91,11 @@ pub const fn given<Args, F: Gives<Args>>(_: F) -> Given<F::Output> {
     Given(PhantomData)
 }
 
+/// The same of what is known by its type.
+pub const fn given_as<T>() -> Given<T> {
+    Given(PhantomData)
+}
+
 impl<S: Step> Given<StepCall<S>> {
     /// The step, if it is the call of one.
     pub fn step(self) -> Option<&'static StepDescriptor> {

@@ -3,7 +3,7 @@
 
 use kernel::{Digest, Fingerprints};
 
-use crate::{Arm, FlowDescriptor, GateDescriptor, Node, Registry};
+use crate::{Arm, Callees, FlowDescriptor, GateDescriptor, Node, Registry};
 
 /// The fingerprints of a flow with its parts: body from their tokens; structure from ids, kinds and schemas, those of
 /// the steps that the registry has included.
@@ -11,10 +11,10 @@ pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
     let parts = flow.all_parts();
     let mut bodies = flow.fingerprint.to_le_bytes().to_vec();
     let mut steps = Vec::new();
-    let mut shape = shape_of(flow.graph, &mut steps);
+    let mut shape = shape_of(flow.graph, flow.callees(), &mut steps);
     for part in parts {
         bodies.extend(part.fingerprint.to_le_bytes());
-        shape.extend(shape_of(part.graph, &mut steps));
+        shape.extend(shape_of(part.graph, part.callees(), &mut steps));
     }
     let gates = gates_of(flow).into_iter().map(|gate| gate.schema);
     let messages =
@@ -40,11 +40,12 @@ fn gates_of(flow: &FlowDescriptor) -> Vec<&'static GateDescriptor> {
 }
 
 /// The graph without its lines: moving code changes no structure. Notes the steps that it runs.
-fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
+fn shape_of(nodes: &[Node], callees: Callees, steps: &mut Vec<&'static str>) -> Vec<String> {
     let mut shape = Vec::new();
     for node in nodes {
         shape.push(match node {
             Node::Step { id, step, .. } => {
+                let step = callees.step(id, step);
                 steps.push(step);
                 format!("step {id} {step}")
             }
@@ -56,27 +57,27 @@ fn shape_of(nodes: &[Node], steps: &mut Vec<&'static str>) -> Vec<String> {
             Node::Dispatch { id, .. } => format!("send {id}"),
             Node::Child { id, flow, .. } => format!("child {id} {flow}"),
             Node::Part { id, part, .. } => format!("part {id} {part}"),
-            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body, steps)),
-            Node::Branch { arms, .. } => match shapes_of(arms, steps) {
+            Node::Loop { body, .. } => format!("loop {:?}", shape_of(body, callees, steps)),
+            Node::Branch { arms, .. } => match shapes_of(arms, callees, steps) {
                 nothing if nothing.iter().all(Vec::is_empty) => continue,
                 arms => format!("branch {arms:?}"),
             },
             Node::Block { body, .. } => {
-                shape.extend(shape_of(body, steps));
+                shape.extend(shape_of(body, callees, steps));
                 continue;
             }
             // They ask for nothing.
             Node::Break { .. } | Node::Continue { .. } | Node::Propagate { .. } => continue,
-            Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, steps)),
+            Node::Parallel { arms, .. } => format!("parallel {:?}", shapes_of(arms, callees, steps)),
             Node::Return { .. } => "return".into(),
-            Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body, steps)),
+            Node::Unreachable { body, .. } => format!("unreachable {:?}", shape_of(body, callees, steps)),
         });
     }
     shape
 }
 
-fn shapes_of(arms: &[Arm], steps: &mut Vec<&'static str>) -> Vec<Vec<String>> {
-    arms.iter().map(|arm| shape_of(arm.body, steps)).collect()
+fn shapes_of(arms: &[Arm], callees: Callees, steps: &mut Vec<&'static str>) -> Vec<Vec<String>> {
+    arms.iter().map(|arm| shape_of(arm.body, callees, steps)).collect()
 }
 
 /// What tells one build of a program from another: its flows' and steps' tokens, and its file. The tokens do not show

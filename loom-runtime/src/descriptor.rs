@@ -27,8 +27,8 @@ pub type StepFn = fn() -> Option<&'static StepDescriptor>;
 /// The same of the flow that a call site runs as a child.
 pub type FlowFn = fn() -> Option<&'static FlowDescriptor>;
 
-/// What a call in a flow's body calls, as far as it is written in place: `ctx.run(f(x))`, whatever `f` is called. One that
-/// is handed over in a variable, or chosen at run time, is in no list of them.
+/// What a call in a flow's body calls, as far as the body shows it, whatever `f` is called: in place, `ctx.run(f(x))`, or by
+/// `let call = f(x);` before. What comes from elsewhere in a variable, or is chosen at run time, is in no list of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Callee<F> {
     /// The call site's id.
@@ -151,7 +151,7 @@ pub struct FlowDescriptor {
     /// The flows that it runs as children.
     pub children: &'static [Callee<FlowFn>],
     /// The parts that it calls.
-    pub parts: &'static [PartFn],
+    pub parts: &'static [Callee<PartFn>],
     /// Of its tokens.
     pub fingerprint: u64,
     /// Its body.
@@ -177,13 +177,13 @@ impl InputVersions {
 impl FlowDescriptor {
     /// What its body calls.
     pub const fn callees(&self) -> Callees {
-        Callees { steps: self.steps, children: self.children }
+        Callees { steps: self.steps, children: self.children, parts: self.parts }
     }
 
     /// The parts that it reaches, each once, in the order in which they are found.
     pub fn all_parts(&self) -> Vec<&'static PartDescriptor> {
         let mut found = Vec::new();
-        reach(self.parts, &mut found);
+        reach(self.callees(), &mut found);
         found
     }
 
@@ -235,16 +235,17 @@ pub struct PartDescriptor {
     /// The flows that it runs as children.
     pub children: &'static [Callee<FlowFn>],
     /// The parts that it calls.
-    pub parts: &'static [PartFn],
+    pub parts: &'static [Callee<PartFn>],
     /// Of its tokens.
     pub fingerprint: u64,
 }
 
-/// The steps and children of one body, by which the nodes of its graph are told their names.
+/// The steps, children and parts of one body, by which the nodes of its graph are told their names.
 #[derive(Clone, Copy, Debug)]
 pub struct Callees {
     steps: &'static [Callee<StepFn>],
     children: &'static [Callee<FlowFn>],
+    parts: &'static [Callee<PartFn>],
 }
 
 impl Callees {
@@ -259,14 +260,29 @@ impl Callees {
         let found = self.children.iter().find(|callee| callee.id == id);
         found.and_then(|callee| (callee.it)()).map_or(written, |flow| flow.name)
     }
+
+    /// The parts, each once.
+    pub fn parts(&self) -> Vec<&'static PartDescriptor> {
+        let mut found: Vec<&PartDescriptor> = Vec::new();
+        for part in self.parts.iter().map(|callee| (callee.it)()) {
+            if !found.iter().any(|known| known.is(part)) {
+                found.push(part);
+            }
+        }
+        found
+    }
+
+    /// The part that the call with this id calls, if the call tells.
+    pub fn part(&self, id: &str) -> Option<&'static PartDescriptor> {
+        self.parts.iter().find(|callee| callee.id == id).map(|callee| (callee.it)())
+    }
 }
 
-fn reach(parts: &[PartFn], found: &mut Vec<&'static PartDescriptor>) {
-    for part in parts {
-        let part = part();
+fn reach(callees: Callees, found: &mut Vec<&'static PartDescriptor>) {
+    for part in callees.parts() {
         if !found.iter().any(|known| known.is(part)) {
             found.push(part);
-            reach(part.parts, found);
+            reach(part.callees(), found);
         }
     }
 }
@@ -274,7 +290,7 @@ fn reach(parts: &[PartFn], found: &mut Vec<&'static PartDescriptor>) {
 impl PartDescriptor {
     /// What its body calls.
     pub const fn callees(&self) -> Callees {
-        Callees { steps: self.steps, children: self.children }
+        Callees { steps: self.steps, children: self.children, parts: self.parts }
     }
 
     /// Whether two descriptors are of one part. Their addresses do not tell: crates may have copies.
@@ -316,8 +332,8 @@ pub enum Node {
     Step {
         /// The call site's id.
         id: &'static str,
-        /// The name of the function that is called; of what is handed over in a variable, the id. [`Callees::step`]
-        /// has the step's.
+        /// The name of the function that is called, `*` where the source does not tell. [`Callees::step`] has the
+        /// step's.
         step: &'static str,
         /// The line.
         line: u32,
@@ -385,8 +401,8 @@ pub enum Node {
     Child {
         /// The call site's id.
         id: &'static str,
-        /// The name of the function that is called; of what is handed over in a variable, the id. [`Callees::child`]
-        /// has the flow's.
+        /// The name of the function that is called, `*` where the source does not tell. [`Callees::child`] has the
+        /// flow's.
         flow: &'static str,
         /// The line.
         line: u32,
@@ -397,7 +413,7 @@ pub enum Node {
     Part {
         /// The call site's id.
         id: &'static str,
-        /// The part's name.
+        /// The name of the function that is called, `*` where the source does not tell. [`Callees::part`] has the part.
         part: &'static str,
         /// The line.
         line: u32,

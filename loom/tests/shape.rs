@@ -395,7 +395,7 @@ fn a_step_or_child_goes_by_its_own_name() {
             "step charge as first",
             "step charge as take",
             "step poll as type",
-            "step held",
+            "step charge as held",
             "child checkout as checked",
             "part helped",
         ])

@@ -41,13 +41,16 @@ enum Shape {
     Under(&'static [&'static str]),
     /// Its last segments, if it is one of these functions. `$` is the runtime's path.
     Is(&'static [&'static str], &'static [&'static str]),
+    /// The same by its last segment alone: that of a type or module which may go by any name.
+    Of(&'static str, &'static [&'static str]),
 }
-use Shape::{Ends, Is, Under};
+use Shape::{Ends, Is, Of, Under};
 
 impl Shape {
     fn fits(&self, path: &Path) -> bool {
         let have = path.segments.len();
         let (wanted, skip) = match *self {
+            Of(name, _) => return have > 1 && path.segments.last().is_some_and(|last| last.ident == name),
             Ends(wanted) | Is(wanted, _) if have >= wanted.len() => (wanted, have - wanted.len()),
             Under(wanted) if have > wanted.len() => (wanted, 0),
             _ => return false,
@@ -59,6 +62,7 @@ impl Shape {
     fn len(&self) -> usize {
         match self {
             Ends(names) | Under(names) | Is(names, _) => names.len(),
+            Of(..) => 1,
         }
     }
 }
@@ -67,8 +71,8 @@ impl Shape {
 pub(crate) enum Verdict {
     /// It is banned. Whether something of the user's own may have that name.
     Refused { ban: &'static Ban, may_be_own: bool },
-    /// It is banned if it is one of these functions.
-    Asked { ban: &'static Ban, functions: &'static [&'static str] },
+    /// It is banned if it is one of these functions. Whether it is likely to be.
+    Asked { ban: &'static Ban, functions: &'static [&'static str], likely: bool },
 }
 
 /// Judges a path as it is written, or as the body's own imports complete it. `own` when it says that it begins in the user's
@@ -81,8 +85,9 @@ pub(crate) fn judge(path: &Path, imported: bool, own: bool) -> Option<Verdict> {
     match *shape {
         // A variant or a constant, `std::process::ExitCode::SUCCESS`, does nothing.
         Under(["std", ..]) if !names_function(path) => None,
+        Of(_, functions) => Some(Verdict::Asked { ban, functions, likely: false }),
         _ if known => Some(Verdict::Refused { ban, may_be_own: !imported && may_be_own(path) }),
-        Is(_, functions) => Some(Verdict::Asked { ban, functions }),
+        Is(_, functions) => Some(Verdict::Asked { ban, functions, likely: true }),
         _ if own || path.segments.len() > shape.len() => None,
         _ => Some(Verdict::Refused { ban, may_be_own: true }),
     }
@@ -136,7 +141,8 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
     root.is_some_and(|root| ROOTS.iter().any(|known| root.ident == known))
 }
 
-// The first that fits counts: `thread::sleep` sleeps before `thread::` spawns.
+// The first that fits counts: `thread::sleep` sleeps before `thread::` spawns. Under another name, `use std::fs as disk`,
+// only what few call so of their own is looked up: each question costs the compiler something.
 static BANS: &[Ban] = &[
     Ban {
         code: codes::CLOCK,
@@ -154,6 +160,14 @@ static BANS: &[Ban] = &[
             Ends(&["time", "OffsetDateTime", "now_local"]),
             Ends(&["OffsetDateTime", "now_utc"]),
             Ends(&["OffsetDateTime", "now_local"]),
+            Of(
+                "now",
+                &[
+                    "::std::time::SystemTime::now",
+                    "::std::time::Instant::now",
+                    "$::tokio::time::Instant::now",
+                ],
+            ),
         ],
     },
     Ban {
@@ -169,6 +183,8 @@ static BANS: &[Ban] = &[
             Is(&["Uuid", "new_v4"], &["$::uuid::Uuid::new_v4"]),
             Is(&["Uuid", "now_v7"], &["$::uuid::Uuid::now_v7"]),
             Ends(&["Ulid", "new"]),
+            Of("new_v4", &["$::uuid::Uuid::new_v4"]),
+            Of("now_v7", &["$::uuid::Uuid::now_v7"]),
         ],
     },
     Ban {
@@ -186,6 +202,7 @@ static BANS: &[Ban] = &[
             Is(&["time", "interval_at"], &["$::tokio::time::interval_at"]),
             Ends(&["task", "sleep"]),
             Under(&["futures_timer"]),
+            Of("sleep", &["::std::thread::sleep", "$::tokio::time::sleep"]),
         ],
     },
     Ban {
@@ -215,6 +232,10 @@ static BANS: &[Ban] = &[
             Is(&["thread", "park"], &["::std::thread::park"]),
             Is(&["thread", "yield_now"], &["::std::thread::yield_now"]),
             Under(&["rayon"]),
+            Of(
+                "spawn",
+                &["::std::thread::spawn::<fn(), ()>", "$::tokio::task::spawn::<::core::future::Ready<()>>"],
+            ),
         ],
     },
     Ban {
@@ -261,7 +282,8 @@ mod tests {
         match judge(&path, false, is_own(&path)) {
             Some(Verdict::Refused { ban, may_be_own: false }) => format!("{}!", ban.code),
             Some(Verdict::Refused { ban, may_be_own: true }) => format!("{}", ban.code),
-            Some(Verdict::Asked { ban, .. }) => format!("{}?", ban.code),
+            Some(Verdict::Asked { ban, likely: true, .. }) => format!("{}?", ban.code),
+            Some(Verdict::Asked { ban, likely: false, .. }) => format!("{}??", ban.code),
             None => String::new(),
         }
     }
@@ -288,6 +310,11 @@ mod tests {
             ("std::fs::read", "L0215!"),
             ("env::var", "L0215?"),
             ("self::Instant::now", "L0211?"),
+            ("Clock::now", "L0211??"),
+            ("crate::shop::clock::now", "L0211??"),
+            ("Ids::new_v4", "L0212??"),
+            ("pauses::sleep", "L0214??"),
+            ("work::spawn", "L0213??"),
             ("shop::fs::read", "L0215?"),
         ] {
             assert_eq!(number(path), code, "{path}");

@@ -1,16 +1,19 @@
 //! A durable call of a flow, `ctx.run(..)` and its kin, with what is chained to it. Where it stands
 //! is `scope`'s to say, and whether it may stand there `rules`'.
 
+use proc_macro2::Span;
+use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Expr, ExprCall, ExprLit, ExprMethodCall, ExprPath, GenericArgument, Ident, Lit, LitStr, Local,
     Meta, Pat, Path, Token, Type,
 };
 
+use crate::item::mentions;
 use crate::names;
 
 use super::graph::Node;
-use super::scope::{Repetition, Scope};
+use super::scope::{Held, Place, Repetition, Scope};
 
 /// The methods of `Ctx` that have an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +125,14 @@ pub(crate) struct KeyModifier {
     pub(crate) varies: bool,
 }
 
-/// In a graph, the step that is chosen at run time.
+/// What a call calls: the function that gives the step's call, the flow's or the part's.
+pub(crate) enum Callee<'c> {
+    Step(&'c ExprPath),
+    Flow(&'c ExprPath),
+    Part(&'c ExprPath),
+}
+
+/// In a graph, what the source does not tell: a step that is chosen at run time, a call that is handed over in a variable.
 const ANY: &str = "*";
 
 /// One durable call.
@@ -137,12 +147,14 @@ pub(crate) struct Call {
     pub(crate) memo: bool,
     /// What the step or part that it calls is given.
     pub(crate) arguments: Vec<Expr>,
+    /// The function that was called for what it is handed in a variable, if a `let` of the body shows it.
+    held: Option<ExprPath>,
+    /// The type of that, if the `let` says it.
+    pub(crate) held_type: Option<Type>,
     /// Whether what it calls is a variable of the body.
     pub(crate) calls_variable: bool,
     /// What repeats it without a count.
     pub(crate) repetition: Option<Repetition>,
-    /// Whether items of the body may say what its names mean.
-    pub(crate) among_items: bool,
     /// The conditions of compilation that it stands below.
     pub(crate) cfgs: Vec<Attribute>,
 }
@@ -155,6 +167,7 @@ impl Call {
         chain: &[&ExprMethodCall],
         occurrence: usize,
         scope: &Scope,
+        place: &Place,
         ctx: &Ident,
     ) -> Option<Self> {
         let (root, modifiers) = chain.split_first()?;
@@ -181,6 +194,12 @@ impl Call {
                 }
             }),
         };
+        let in_place = handed(syscall, root).and_then(call_of);
+        let held = match in_place {
+            None => handed(syscall, root).and_then(handle_name).and_then(|name| scope.held(name, place)),
+            Some(_) => None,
+        };
+        let call = in_place.or(held.map(|held| &held.call));
         Some(Self {
             syscall,
             method: root.method.clone(),
@@ -189,15 +208,12 @@ impl Call {
             ids,
             keys,
             memo: named("memo").next().is_some(),
-            arguments: called(syscall, root)
-                .map_or_else(Vec::new, |call| call.args.iter().cloned().collect()),
-            calls_variable: called(syscall, root)
-                .and_then(path_of)
-                .and_then(|path| path.path.get_ident())
-                .is_some_and(|name| scope.binds(name)),
+            arguments: call.map_or_else(Vec::new, |call| call.args.iter().cloned().collect()),
+            held: held.and_then(|held| path_of(&held.call)).cloned(),
+            held_type: held.and_then(|held| held.ty.clone()),
+            calls_variable: call.is_some_and(|call| scope.calls_variable(call)),
             repetition: scope.repetition(),
-            among_items: false,
-            cfgs: Vec::new(),
+            cfgs: place.cfgs.clone(),
         })
     }
 
@@ -221,32 +237,33 @@ impl Call {
         self.keys.is_empty() && matches!(self.target, Target::Dynamic { varies: true, .. })
     }
 
+    /// What it calls, as far as the source tells.
+    pub(crate) fn callee(&self) -> Option<Callee<'_>> {
+        let path = match &self.target {
+            _ if self.calls_variable => return None,
+            Target::Step(path) | Target::Flow(path) | Target::Part { path: Some(path), .. } => path,
+            Target::Opaque(_) | Target::Part { path: None, .. } => self.held.as_ref()?,
+            _ => return None,
+        };
+        Some(match self.syscall {
+            Syscall::Part => Callee::Part(path),
+            Syscall::Call | Syscall::Spawn => Callee::Flow(path),
+            _ => Callee::Step(path),
+        })
+    }
+
     /// The call in the static graph.
     pub(crate) fn node(&self) -> Option<Node> {
         let (id, at) = (self.id.clone(), self.method.span());
+        let called = match (self.callee(), &self.target) {
+            (Some(Callee::Step(path) | Callee::Flow(path) | Callee::Part(path)), _) => last_name(&path.path),
+            (None, Target::Dynamic { step: Some(step), .. }) => step.value(),
+            (None, _) => ANY.to_owned(),
+        };
         match self.syscall {
-            Syscall::Run | Syscall::Execute => {
-                let step = match &self.target {
-                    Target::Step(path) => last_name(&path.path),
-                    Target::Dynamic { step, .. } => step.as_ref().map_or_else(|| ANY.into(), LitStr::value),
-                    _ => id.clone(),
-                };
-                Some(Node::Step { id, step, at })
-            }
-            Syscall::Part => {
-                let part = match &self.target {
-                    Target::Part { path: Some(path), .. } => last_name(&path.path),
-                    _ => id.clone(),
-                };
-                Some(Node::Part { id, part, at })
-            }
-            Syscall::Call | Syscall::Spawn => {
-                let flow = match &self.target {
-                    Target::Flow(path) => last_name(&path.path),
-                    _ => id.clone(),
-                };
-                Some(Node::Child { id, flow, at })
-            }
+            Syscall::Run | Syscall::Execute => Some(Node::Step { id, step: called, at }),
+            Syscall::Part => Some(Node::Part { id, part: called, at }),
+            Syscall::Call | Syscall::Spawn => Some(Node::Child { id, flow: called, at }),
             Syscall::Suspend => Some(Node::Gate { id, at }),
             Syscall::Receive => Some(Node::Message { id, at }),
             Syscall::Send => Some(Node::Dispatch { id, at }),
@@ -410,14 +427,31 @@ pub(crate) fn unawaited_mut(expr: &mut Expr) -> bool {
     call.map(|call| *expr = call).is_some()
 }
 
-/// The call that a `run` or `part` is given.
-fn called(syscall: Syscall, root: &ExprMethodCall) -> Option<&ExprCall> {
+/// What a `run`, `part` or the like is given to call.
+fn handed(syscall: Syscall, root: &ExprMethodCall) -> Option<&Expr> {
     let position = match syscall {
-        Syscall::Run => 0,
+        Syscall::Run | Syscall::Call | Syscall::Spawn => 0,
         Syscall::Part => 1,
         _ => return None,
     };
-    match bare(root.args.get(position)?) {
+    root.args.get(position)
+}
+
+/// The call of a function that a `let` binds to one name.
+pub(crate) fn held(local: &Local) -> Option<Held> {
+    let init = local.init.as_ref().filter(|init| init.diverge.is_none())?;
+    let (pat, ty) = match &local.pat {
+        Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
+        pat => (pat, None),
+    };
+    let is_name = matches!(pat, Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none());
+    let call = call_of(&init.expr).filter(|call| is_name && path_of(call).is_some())?.clone();
+    let inferred = Ident::new("_", Span::call_site());
+    Some(Held { call, ty: ty.filter(|ty| !mentions(&ty.to_token_stream(), &inferred)).cloned() })
+}
+
+fn call_of(expr: &Expr) -> Option<&ExprCall> {
+    match bare(expr) {
         Expr::Call(call) => Some(call),
         _ => None,
     }
@@ -434,10 +468,7 @@ pub(crate) fn heads_with_call(expr: &Expr) -> bool {
 
 /// The path of `path(..)`, with the type of `<T as Trait>::path(..)`.
 pub(crate) fn called_path(expr: &Expr) -> Option<&ExprPath> {
-    match bare(expr) {
-        Expr::Call(call) => path_of(call),
-        _ => None,
-    }
+    call_of(expr).and_then(path_of)
 }
 
 /// The path that is called.

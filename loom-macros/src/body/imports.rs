@@ -48,9 +48,9 @@ impl Imports {
         self.items = mark.1;
     }
 
-    /// Whether no block around the place declares anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items == 0
+    /// How much the blocks around the place declare.
+    pub(crate) fn count(&self) -> usize {
+        self.items
     }
 
     /// Whether the body itself declares what a path begins with, or imports it from the user's crate.

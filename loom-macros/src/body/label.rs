@@ -32,6 +32,8 @@ enum Before {
 fn write(tokens: &TokenStream, text: &mut String) {
     let mut before = Before::Tight;
     let mut joint = String::new();
+    // How many brackets of generic arguments are open.
+    let mut angles = 0;
     for tree in tokens.clone() {
         match tree {
             TokenTree::Punct(punct) => {
@@ -39,7 +41,7 @@ fn write(tokens: &TokenStream, text: &mut String) {
                 if punct.spacing() == Spacing::Joint && punct.as_char() != '\'' {
                     continue;
                 }
-                before = operator(&std::mem::take(&mut joint), before, text);
+                before = punctuation(&std::mem::take(&mut joint), before, &mut angles, text);
             }
             TokenTree::Ident(ident) => {
                 space_unless(before == Before::Tight, text);
@@ -72,6 +74,29 @@ fn write(tokens: &TokenStream, text: &mut String) {
     }
 }
 
+/// Operators, and the brackets of a turbofish, `::<Vec<u8>>`, however the parser has grouped their characters.
+fn punctuation(joint: &str, before: Before, angles: &mut usize, text: &mut String) -> Before {
+    let (bracket, rest) = joint.split_at(joint.len().min(1));
+    match bracket {
+        "" => before,
+        ":" if joint.starts_with("::<") => {
+            text.push_str("::");
+            punctuation(&joint[2..], Before::Tight, angles, text)
+        }
+        "<" if *angles > 0 || text.ends_with("::") => {
+            *angles += 1;
+            text.push('<');
+            punctuation(rest, Before::Tight, angles, text)
+        }
+        ">" if *angles > 0 => {
+            *angles -= 1;
+            text.push('>');
+            punctuation(rest, Before::Word, angles, text)
+        }
+        _ => operator(joint, before, text),
+    }
+}
+
 fn operator(operator: &str, before: Before, text: &mut String) -> Before {
     match operator {
         "." | "::" | ".." | "..=" => {
@@ -85,15 +110,6 @@ fn operator(operator: &str, before: Before, text: &mut String) -> Before {
         }
         "?" => {
             text.push('?');
-            Before::Word
-        }
-        // A turbofish, as far as its opening bracket shows.
-        "::<" => {
-            text.push_str(operator);
-            Before::Tight
-        }
-        ">" if text.rfind("::<").is_some_and(|open| !text[open..].contains('>')) => {
-            text.push('>');
             Before::Word
         }
         // The end of a closure's parameters, which open without a space.
@@ -124,6 +140,8 @@ fn space_unless(tight: bool, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use quote::ToTokens as _;
+
     use super::of;
 
     #[test]
@@ -141,6 +159,21 @@ mod tests {
         ] {
             let tokens = source.parse().expect("tokens");
             assert_eq!(of(&tokens), source);
+        }
+    }
+
+    #[test]
+    fn a_turbofish_is_tight_however_it_was_parsed() {
+        for source in [
+            "ctx.receive::<u32>(\"go\")",
+            "receive::<Vec<Vec<u8>>>(a) > b",
+            "Vec::<&[u8]>::of(a << 1, b)",
+            "get::<(A, B), C<D>>(n < 3)",
+        ] {
+            let tokens: proc_macro2::TokenStream = source.parse().expect("tokens");
+            assert_eq!(of(&tokens), source);
+            let parsed: syn::Expr = syn::parse2(tokens).expect("an expression");
+            assert_eq!(of(&parsed.to_token_stream()), source);
         }
     }
 

@@ -39,10 +39,11 @@ use proc_macro2::TokenStream;
 use syn::{Block, Expr, ExprPath, Ident, Path};
 
 use crate::diagnostics::Diagnostics;
+use crate::item::Param;
 use crate::runtime_path::RuntimePath;
 
 pub(crate) use banned::way_out;
-pub(crate) use calls::{Call, Syscall, Target};
+pub(crate) use calls::{Call, Callee, Syscall, Target};
 #[cfg(test)]
 pub(crate) use graph::{Arm, Bound, Policy};
 pub(crate) use graph::{Node, slice};
@@ -96,15 +97,16 @@ enum Finding {
 }
 
 impl Survey {
-    /// Walks through a body in which the context goes by the name `ctx`. What `held` makes of a call, and of its
+    /// Walks through a body in which the context goes by the name `ctx`, beside the `inputs`. What `held` makes of a call, and of its
     /// place among them, goes into the body with it.
     pub(crate) fn new(
         block: Block,
         ctx: &Ident,
+        inputs: &[Param],
         runtime: &RuntimePath,
         held: &dyn Fn(&Call, usize) -> Option<TokenStream>,
     ) -> Self {
-        walk::walk(block, ctx, runtime, held)
+        walk::walk(block, ctx, inputs, runtime, held)
     }
 
     /// The other names of the context through which calls are made that have an id, and are seen by nobody here.

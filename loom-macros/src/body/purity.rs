@@ -44,7 +44,7 @@ impl<'a> Visit<'a> for Search {
         // Nothing is rewritten here, so that nobody can be asked what a short name means.
         let (ban, may_be_own) = match verdict {
             Some(Verdict::Refused { ban, may_be_own }) => (ban, may_be_own),
-            Some(Verdict::Asked { ban, .. }) if !own => (ban, true),
+            Some(Verdict::Asked { ban, likely: true, .. }) if !own => (ban, true),
             _ => return,
         };
         self.found.push(Banned { path: expr.path.clone(), ban, may_be_own });

@@ -3,18 +3,30 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote_spanned};
-use syn::{Expr, Ident, Pat};
+use syn::{Attribute, Expr, ExprCall, Ident, Pat, Type};
 
-use super::variation;
+use super::calls::path_of;
+use super::variation::{self, Changes};
 
 /// One construct around a place.
 enum Frame {
     /// A loop; `in_condition` while its condition is walked, `used` once a call has read its index.
-    Loop { in_condition: bool, used: bool },
+    Loop { in_condition: bool, used: bool, changes: Changes },
     /// A closure; whether a line can be noted in it.
-    Closure { notes_lines: bool },
+    Closure { notes_lines: bool, often: Often, changes: Changes },
     /// An `async` block; the same, and whether it runs later than where it is made.
     Block { notes_lines: bool, later: bool },
+}
+
+/// How often a closure runs, as far as its key is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Often {
+    /// Once: it has a name, which is called at one place, as often as it is made.
+    Once,
+    /// Nobody knows, and it takes nothing that could differ.
+    Unknown,
+    /// Any number of times, each with something else.
+    Each,
 }
 
 /// What repeats a call without a count that syntax shows.
@@ -34,12 +46,31 @@ pub(crate) enum LineNotes {
     Nobody,
 }
 
+/// What decides, beside variables, on what a name means at a place, and whether it is compiled.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Place {
+    /// How many items of the body are in scope.
+    pub(crate) items: usize,
+    /// The conditions of compilation around it.
+    pub(crate) cfgs: Vec<Attribute>,
+}
+
+/// The call of a function that a `let` holds.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) call: ExprCall,
+    /// What it is, if the `let` says so.
+    pub(crate) ty: Option<Type>,
+}
+
 struct Binding {
     name: Ident,
     level: usize,
     mutable: bool,
     /// What it is made by, as written.
     made: Option<String>,
+    /// The call of a function that it holds, and where that was written.
+    held: Option<(Held, Place)>,
     /// Whether it stands for the context.
     ctx: bool,
     /// Whether it is the same in every repetition.
@@ -57,8 +88,8 @@ pub(crate) struct Scope {
 pub(crate) struct Mark(usize);
 
 impl Scope {
-    pub(crate) fn enter_loop(&mut self, in_condition: bool) {
-        self.frames.push(Frame::Loop { in_condition, used: false });
+    pub(crate) fn enter_loop(&mut self, in_condition: bool, changes: Changes) {
+        self.frames.push(Frame::Loop { in_condition, used: false, changes });
     }
 
     /// From a loop's condition to its body.
@@ -68,8 +99,8 @@ impl Scope {
         }
     }
 
-    pub(crate) fn enter_closure(&mut self, notes_lines: bool) {
-        self.frames.push(Frame::Closure { notes_lines });
+    pub(crate) fn enter_closure(&mut self, notes_lines: bool, often: Often, changes: Changes) {
+        self.frames.push(Frame::Closure { notes_lines, often, changes });
     }
 
     pub(crate) fn enter_block(&mut self, notes_lines: bool, later: bool) {
@@ -86,9 +117,24 @@ impl Scope {
         self.frames.iter().filter(|frame| matches!(frame, Frame::Loop { .. })).count()
     }
 
-    /// How many loops and closures do: a key replaces the index of the innermost.
+    /// What each repetition around the place may change, outermost first: that of loops, and of closures that take
+    /// something.
+    fn repetitions(&self) -> impl DoubleEndedIterator<Item = &Changes> {
+        self.frames.iter().filter_map(|frame| match frame {
+            Frame::Loop { changes, .. } | Frame::Closure { often: Often::Each, changes, .. } => Some(changes),
+            _ => None,
+        })
+    }
+
+    /// How many of them there are.
     fn level(&self) -> usize {
-        self.frames.iter().filter(|frame| !matches!(frame, Frame::Block { .. })).count()
+        self.repetitions().count()
+    }
+
+    /// Whether the innermost loop or closure is a closure that runs once: the loops around it count it.
+    fn runs_once(&self) -> bool {
+        let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Block { .. }));
+        matches!(innermost, Some(Frame::Closure { often: Often::Once, .. }))
     }
 
     /// Whether the place is in a function of its own within the flow.
@@ -102,7 +148,7 @@ impl Scope {
     pub(crate) fn indices(&mut self, varies_by_id: bool) -> Vec<TokenStream> {
         let mut indices = Vec::new();
         for frame in &mut self.frames {
-            if let Frame::Loop { in_condition, used } = frame {
+            if let Frame::Loop { in_condition, used, .. } = frame {
                 *used = true;
                 let name = if *in_condition { count(indices.len()) } else { index(indices.len()) };
                 indices.push(quote_spanned!(Span::mixed_site()=> #name));
@@ -133,7 +179,7 @@ impl Scope {
     pub(crate) fn line_notes(&self) -> LineNotes {
         let innermost = self.frames.iter().rfind(|frame| !matches!(frame, Frame::Loop { .. }));
         match innermost {
-            Some(Frame::Closure { notes_lines: true } | Frame::Block { notes_lines: true, .. }) => {
+            Some(Frame::Closure { notes_lines: true, .. } | Frame::Block { notes_lines: true, .. }) => {
                 LineNotes::Ctx
             }
             Some(_) => LineNotes::Nobody,
@@ -151,7 +197,7 @@ impl Scope {
 
     pub(crate) fn bind(&mut self, name: Ident, mutable: bool) {
         let level = self.level();
-        self.bindings.push(Binding { name, level, mutable, made: None, ctx: false, same: false });
+        self.bindings.push(Binding { name, level, mutable, made: None, held: None, ctx: false, same: false });
     }
 
     /// Notes the type or constructor of the binding that was bound last.
@@ -159,6 +205,24 @@ impl Scope {
         if let Some(binding) = self.bindings.last_mut() {
             binding.made = Some(by);
         }
+    }
+
+    /// Notes the call that the binding holds which was bound last.
+    pub(crate) fn holds(&mut self, held: Held, place: Place) {
+        if let Some(binding) = self.bindings.last_mut() {
+            binding.held = Some((held, place));
+        }
+    }
+
+    /// The call that a variable holds, if its names mean the same at this place.
+    pub(crate) fn held(&self, name: &Ident, here: &Place) -> Option<&Held> {
+        let binding = self.bindings.iter().rfind(|binding| binding.name == *name)?;
+        binding.held.as_ref().filter(|(_, place)| place == here).map(|(held, _)| held)
+    }
+
+    /// Whether what is called is a variable of the body.
+    pub(crate) fn calls_variable(&self, call: &ExprCall) -> bool {
+        path_of(call).and_then(|path| path.path.get_ident()).is_some_and(|name| self.binds(name))
     }
 
     /// What was bound since is bound to something that is the same in every repetition.
@@ -197,16 +261,18 @@ impl Scope {
     }
 
     /// Whether an expression at this place may differ from one repetition to the next: it mentions a name bound within the
-    /// innermost loop or closure to something that may, or one that can be assigned. Outside of all repetition there is
-    /// nothing to differ from.
+    /// innermost one to something that may, or one that is changed there. Outside of all repetition there is nothing to
+    /// differ from.
     pub(crate) fn varies(&self, expr: &Expr, ctx: &Ident) -> bool {
+        let Some(changes) = self.repetitions().next_back().filter(|_| !self.runs_once()) else { return true };
         let level = self.level();
         let differs = |name: &Ident| {
             let binding = self.bindings.iter().rfind(|binding| binding.name == *name);
             name == ctx
-                || binding.is_some_and(|binding| binding.level >= level && !binding.same || binding.mutable)
+                || binding.is_some_and(|binding| binding.level >= level && !binding.same)
+                || changes.of(name, binding.is_some_and(|binding| binding.mutable))
         };
-        level == 0 || variation::may_differ(expr, &differs)
+        variation::may_differ(expr, &differs)
     }
 }
 

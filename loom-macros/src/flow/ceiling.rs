@@ -96,8 +96,16 @@ pub(crate) fn part(path: &ExprPath, call: &Call, runtime: &RuntimePath) -> Token
     if call.arguments.len() > MOST_ARGUMENTS {
         return quote_spanned!(Span::mixed_site()=> <#path as #runtime::Part>::descriptor);
     }
-    let given = asked(path, "given", runtime);
+    let given = given(path, call, runtime);
     quote_spanned!(Span::mixed_site()=> || #given.part())
+}
+
+/// What a called function gives: what is said of it, or else what it says itself.
+pub(crate) fn given(path: &ExprPath, call: &Call, runtime: &RuntimePath) -> TokenStream {
+    match &call.held_type {
+        Some(ty) => quote_spanned!(Span::mixed_site()=> #runtime::given_as::<#ty>()),
+        None => asked(path, "given", runtime),
+    }
 }
 
 /// Whether the function that is called can be asked what it gives.

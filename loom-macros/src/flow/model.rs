@@ -133,7 +133,7 @@ impl Flow {
                 let items = held.into_iter().chain(named::beside(call, site, &runtime));
                 items.reduce(|held, named| quote!(#held #named))
             };
-            Survey::new(Block { brace_token, stmts }, &ctx.ident, &runtime, &held)
+            Survey::new(Block { brace_token, stmts }, &ctx.ident, &inputs, &runtime, &held)
         });
         Self {
             runtime,

@@ -3,10 +3,10 @@
 //! the calls do.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 
 use crate::arguments::optional;
-use crate::body::{Call, Target};
+use crate::body::{Call, Callee, Target};
 use crate::location;
 use crate::runtime_path::RuntimePath;
 
@@ -36,21 +36,23 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
             });
             Some(quote!(#message #reply))
         }
-        Target::Step(path) if ceiling::is_readable(call) => {
-            let step = quote_spanned!(Span::mixed_site()=> #runtime::StepFn);
-            let given = ceiling::asked(path, "given", runtime);
-            Some(said(step, quote_spanned!(Span::mixed_site()=> || #given.step())))
-        }
-        Target::Flow(path) if ceiling::is_readable(call) => {
-            let flow = quote_spanned!(Span::mixed_site()=> #runtime::FlowFn);
-            let given = ceiling::asked(path, "given", runtime);
-            Some(said(flow, quote_spanned!(Span::mixed_site()=> || #given.flow())))
-        }
-        Target::Part { path: Some(path), .. } if !call.calls_variable => {
-            let part = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
-            Some(said(part, ceiling::part(path, call, runtime)))
-        }
-        _ => None,
+        _ => match call.callee()? {
+            Callee::Part(path) => {
+                let part = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
+                Some(said(part, ceiling::part(path, call, runtime)))
+            }
+            _ if !ceiling::is_readable(call) => None,
+            Callee::Step(path) => {
+                let step = quote_spanned!(Span::mixed_site()=> #runtime::StepFn);
+                let given = ceiling::given(path, call, runtime);
+                Some(said(step, quote_spanned!(Span::mixed_site()=> || #given.step())))
+            }
+            Callee::Flow(path) => {
+                let flow = quote_spanned!(Span::mixed_site()=> #runtime::FlowFn);
+                let given = ceiling::given(path, call, runtime);
+                Some(said(flow, quote_spanned!(Span::mixed_site()=> || #given.flow())))
+            }
+        },
     }
 }
 
@@ -99,15 +101,20 @@ pub(crate) fn messages(flow: &Flow) -> Vec<TokenStream> {
 
 /// The steps, each with the id of the call that runs it.
 pub(crate) fn steps(flow: &Flow) -> Vec<TokenStream> {
-    callees(flow, "StepFn", |target| matches!(target, Target::Step(_)))
+    callees(flow, "StepFn", |call, callee| matches!(callee, Callee::Step(_)) && ceiling::is_readable(call))
 }
 
 /// The flows that are run as children, in the same way.
 pub(crate) fn children(flow: &Flow) -> Vec<TokenStream> {
-    callees(flow, "FlowFn", |target| matches!(target, Target::Flow(_)))
+    callees(flow, "FlowFn", |call, callee| matches!(callee, Callee::Flow(_)) && ceiling::is_readable(call))
 }
 
-fn callees(flow: &Flow, kind: &str, is: impl Fn(&Target) -> bool) -> Vec<TokenStream> {
+/// The parts, in the same way.
+pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
+    callees(flow, "PartFn", |_, callee| matches!(callee, Callee::Part(_)))
+}
+
+fn callees(flow: &Flow, kind: &str, is: impl Fn(&Call, &Callee<'_>) -> bool) -> Vec<TokenStream> {
     let (runtime, kind) = (&flow.runtime, Ident::new(kind, Span::mixed_site()));
     let kind = quote_spanned!(Span::mixed_site()=> #runtime::#kind);
     let callee = |(site, call): (usize, &Call)| {
@@ -115,28 +122,7 @@ fn callees(flow: &Flow, kind: &str, is: impl Fn(&Target) -> bool) -> Vec<TokenSt
         quote_spanned!(Span::mixed_site()=> #(#cfgs)* #runtime::Callee { id: #id, it: #it })
     };
     let calls = flow.calls().iter().enumerate();
-    calls.filter(|(_, call)| is(&call.target) && ceiling::is_readable(call)).map(callee).collect()
-}
-
-/// The descriptors of the parts, each once, as far as its name tells.
-pub(crate) fn parts(flow: &Flow) -> Vec<TokenStream> {
-    let runtime = &flow.runtime;
-    let kind = quote_spanned!(Span::mixed_site()=> #runtime::PartFn);
-    let mut seen = Vec::new();
-    let mut parts = Vec::new();
-    for (site, call) in flow.calls().iter().enumerate() {
-        let Target::Part { path: Some(path), .. } = &call.target else { continue };
-        let written = path.to_token_stream().to_string();
-        if !call.calls_variable && (call.among_items || !seen.contains(&written)) {
-            let cfgs = &call.cfgs;
-            if cfgs.is_empty() {
-                seen.push(written);
-            }
-            let said = said(site, &kind, runtime);
-            parts.push(quote_spanned!(Span::mixed_site()=> #(#cfgs)* #said));
-        }
-    }
-    parts
+    calls.filter(|(_, call)| call.callee().is_some_and(|callee| is(call, &callee))).map(callee).collect()
 }
 
 /// What was said beside a call.

@@ -6,8 +6,14 @@ use crate::runtime_path::RuntimePath;
 fn graph(body: &str) -> String {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
     render(
-        &Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_, _| None)
-            .graph,
+        &Survey::new(
+            block,
+            &syn::parse_str("ctx").expect("a name"),
+            &[],
+            &RuntimePath::new(None),
+            &|_, _| None,
+        )
+        .graph,
     )
 }
 
@@ -94,6 +100,28 @@ fn a_step_that_is_chosen_at_run_time() {
         graph("ctx.execute(\"a\", step, 1).await; ctx.execute(id, \"probe\", 1).await;"),
         "* as a, probe as execute"
     );
+}
+
+#[test]
+fn what_a_variable_holds_is_what_a_let_shows() {
+    for (body, expected) in [
+        ("let call = charge(x); ctx.run(call).id(\"deposit\").await;", "charge as deposit"),
+        ("let call: StepCall<_> = charge(x); ctx.run(call.clone()).id(\"a\").await;", "charge as a"),
+        ("let call = audit(x); ctx.call(call).id(\"a\").await;", "child a: audit"),
+        ("let call = pay(x); ctx.part(\"p\", call).await;", "part pay as p"),
+        ("let call = charge(x); { let call = pay(x); ctx.run(call).id(\"a\").await; }", "pay as a"),
+        ("let call = if x { charge(1) } else { charge(2) }; ctx.run(call).id(\"a\").await;", "* as a"),
+        ("let (call, other) = calls(); ctx.run(call).id(\"a\").await;", "* as a"),
+        ("ctx.run(call).id(\"a\").await; ctx.call(call).id(\"b\").await;", "* as a, child b: *"),
+        ("let charge = charge(x); ctx.run(charge).id(\"a\").await;", "* as a"),
+        ("let make = charge; let call = make(x); ctx.run(call).id(\"a\").await;", "* as a"),
+        ("let make = |x| charge(x); ctx.run(make(x)).await;", "* as make"),
+        ("let call = charge(x); { use other::charge; ctx.run(call).id(\"a\").await; }", "* as a"),
+        ("let call = charge(x); #[cfg(unix)] let call = pay(x); ctx.run(call).id(\"a\").await;", "* as a"),
+        ("ctx.part(\"p\", parts.next()).await;", "part * as p"),
+    ] {
+        assert_eq!(graph(body), expected, "{body}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::runtime_path::RuntimePath;
 
 fn survey(body: &str) -> Survey {
     let block = syn::parse_str(&format!("{{ {body} }}")).expect("the sample parses");
-    Survey::new(block, &syn::parse_str("ctx").expect("a name"), &RuntimePath::new(None), &|_, _| None)
+    Survey::new(block, &syn::parse_str("ctx").expect("a name"), &[], &RuntimePath::new(None), &|_, _| None)
 }
 
 fn ids(body: &str) -> Vec<String> {

@@ -264,6 +264,66 @@ fn of_keys_that_are_the_same() {
 }
 
 #[test]
+fn of_keys_that_count() {
+    for body in [
+        "let mut n = 0; loop { ctx.run(a()).key(n).await; n += 1; }",
+        "let mut n = 0; while { n += 1; n < 3 } { ctx.run(a()).key(n).await; }",
+        "let n = &mut order.n; loop { ctx.run(a()).key(*n).await; *n = next(*n); }",
+        "let (mut n, mut m) = (0, 1); loop { ctx.run(a()).key(n).await; (n, m) = (m, n + m); }",
+        "let mut s = String::new(); for x in xs { ctx.run(a()).key(&s).await; s.push('x'); }",
+        "let mut s = String::new(); for x in xs { ctx.run(a()).key(&s).await; write!(s, \"x\"); }",
+        "let mut n = 0; for x in xs { ctx.run(a()).key(n).await; step(&mut n); }",
+        "let mut s = state(); for x in xs { ctx.run(a()).key(s.n).await; s.n += 1; }",
+        "let mut s = state(); for x in xs { ctx.run(a()).key(s.n).await; let S { ref mut n } = s; *n += 1; }",
+        "let mut n = 0; xs.map(|x| { n += 1; ctx.run(a(x)).key(n) });",
+        "loop { ctx.run(a()).key(order.n).await; order.n += 1; }",
+    ] {
+        assert_eq!(codes(&flow(body)), [""; 0], "{body}");
+    }
+    for body in [
+        "let mut n = 0; loop { ctx.run(a()).key(n).await; } n += 1;",
+        "let mut n = 0; n += 1; for x in xs { ctx.run(a(n)).key(n).await; }",
+        "let mut n = 0; for x in xs { n += 1; for y in ys { ctx.run(a()).key(n).await; } }",
+        "let mut n = 0; for x in xs { n += 1; join_all(ys.map(|y| ctx.run(a()).key(n))); }",
+        "let mut s = String::new(); for x in xs { ctx.run(a()).key(s.trim()).await; }",
+        "loop { ctx.run(a()).key(order.n).await; order.total(); }",
+    ] {
+        assert_eq!(codes(&flow(body)), ["L0208"], "{body}");
+    }
+    let mutable = "#[flow] async fn f(ctx: Ctx, mut order: Order) -> R {
+        loop { ctx.run(a()).key(order.n).await; order.count(); } }";
+    assert_eq!(codes(mutable), [""; 0]);
+}
+
+#[test]
+fn of_keys_in_closures_that_run_once() {
+    for body in [
+        "for x in xs { let send = async || ctx.run(a(x)).key(x).await; send().await; }",
+        "for x in xs { let send = async |n| ctx.run(a(n)).key(x.id).await; send(1).await; }",
+        "for x in xs { let send = async |n| ctx.run(a(n)).key(order.id).await; send(1).await; }",
+        "let send = async |n| ctx.run(a(n)).key(\"one\").await; if order.odd { send(1).await; }",
+        "let send = |n| ctx.run(a(n)).key(\"one\"); join!(send(1), other());",
+        "for x in xs { within(\"span\", async || ctx.run(a(x)).key(x.id).await).await; }",
+        "within(\"span\", async || ctx.run(a(1)).key(order.id).await).await;",
+    ] {
+        assert_eq!(codes(&flow(body)), [""; 0], "{body}");
+    }
+    for body in [
+        "let send = async |n| ctx.run(a(n)).key(\"one\").await; for x in xs { send(x).await; }",
+        "let send = async |n| ctx.run(a(n)).key(\"one\").await; join!(send(1), send(2));",
+        "let send = async |n| ctx.run(a(n)).key(order.id).await; join_all(xs.map(send)).await;",
+        "let send = |n| ctx.run(a(n)).key(order.id); xs.each(|x| send(x)).await;",
+        "let send = |n| ctx.run(a(n)).key(order.id); any!(send(1));",
+        "for x in xs { within(async |n| ctx.run(a(n)).key(x.id).await).await; }",
+        "for x in xs { within(async || ctx.run(a(x)).key(order.id).await).await; }",
+        "let send = async |n| { for x in xs { ctx.run(a(x)).key(n).await; } }; send(1).await;",
+    ] {
+        assert_eq!(codes(&flow(body)), ["L0208"], "{body}");
+    }
+    assert_eq!(codes(&flow("let send = async |n| ctx.run(a(n)).await; send(1).await;")), ["L0207"]);
+}
+
+#[test]
 fn of_macros() {
     check(&[
         ("join!(ctx.run(a()), ctx.run(b()));", &[]),

@@ -207,7 +207,12 @@ const _: () = {
             },
         ],
         children: &[],
-        parts: &[<__LoomBody as ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn>>::IT],
+        parts: &[
+            ::loom::__v1::Callee {
+                id: "pay",
+                it: <__LoomBody as ::loom::__v1::NamedAt<5, ::loom::__v1::PartFn>>::IT,
+            },
+        ],
         fingerprint: 18434179976036922087u64,
     };
     impl ::loom::__v1::Flow for checkout {

@@ -3,7 +3,7 @@
 
 use kernel::FrameId;
 
-use crate::{FlowDescriptor, GateDescriptor, Node, PartDescriptor, PartFn};
+use crate::{Callees, FlowDescriptor, GateDescriptor, Node, PartDescriptor};
 
 /// What a frame's id names.
 pub(super) enum Place {
@@ -18,22 +18,22 @@ pub(super) enum Place {
 /// Looks the frame up in the flow and its parts.
 pub(super) fn find(flow: &FlowDescriptor, frame: &FrameId) -> Place {
     let segments: Vec<_> = frame.as_str().split('/').collect();
-    look(flow.graph, flow.gates, flow.parts, &segments, 0).unwrap_or(Place::Unknown)
+    look(flow.graph, flow.gates, flow.callees(), &segments, 0).unwrap_or(Place::Unknown)
 }
 
 /// The gates of the flow and its parts, by their frames, each once.
 pub(crate) fn all(flow: &FlowDescriptor) -> Vec<(String, &'static GateDescriptor)> {
     let mut found = Vec::new();
-    list((flow.graph, flow.gates, flow.parts), None, &mut Vec::new(), &mut found);
+    list((flow.graph, flow.gates, flow.callees()), None, &mut Vec::new(), &mut found);
     found
 }
 
 /// The graph of a flow or part, and what it refers to.
-type Body = (&'static [Node], &'static [GateDescriptor], &'static [PartFn]);
+type Body = (&'static [Node], &'static [GateDescriptor], Callees);
 
 /// Adds those of one body below `scope`; `within` are the parts that lead there, which may call each other in a circle.
 fn list(
-    (nodes, gates, parts): Body,
+    (nodes, gates, callees): Body,
     scope: Option<&FrameId>,
     within: &mut Vec<&'static PartDescriptor>,
     found: &mut Vec<(String, &'static GateDescriptor)>,
@@ -49,20 +49,20 @@ fn list(
                     found.push((frame, gate));
                 }
             }
-            Node::Part { id, part, .. } => {
-                let called = parts.iter().map(|known| known()).find(|known| known.name == *part);
-                if let Some(part) = called.filter(|part| !within.iter().any(|known| known.is(part))) {
+            Node::Part { id, .. } => {
+                if let Some(part) = callees.part(id).filter(|part| !within.iter().any(|known| known.is(part)))
+                {
                     within.push(part);
-                    list((part.graph, part.gates, part.parts), Some(&frame(id)), within, found);
+                    list((part.graph, part.gates, part.callees()), Some(&frame(id)), within, found);
                     within.pop();
                 }
             }
             Node::Loop { body, .. } | Node::Block { body, .. } | Node::Unreachable { body, .. } => {
-                list((body, gates, parts), scope, within, found);
+                list((body, gates, callees), scope, within, found);
             }
             Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
                 for arm in *arms {
-                    list((arm.body, gates, parts), scope, within, found);
+                    list((arm.body, gates, callees), scope, within, found);
                 }
             }
             _ => {}
@@ -73,7 +73,7 @@ fn list(
 fn look(
     nodes: &'static [Node],
     gates: &'static [GateDescriptor],
-    parts: &[PartFn],
+    callees: Callees,
     segments: &[&str],
     loops: usize,
 ) -> Option<Place> {
@@ -92,16 +92,15 @@ fn look(
                 let gate = gates.iter().find(|gate| gate.id == *id);
                 gate.map(|gate| if fits { Place::Gate(gate) } else { Place::Repeated(loops) })
             }
-            Node::Part { id, part, .. } if !rest.is_empty() && is(id) && fits => {
-                let part = parts.iter().map(|known| known()).find(|known| known.name == *part);
-                part.and_then(|part| look(part.graph, part.gates, part.parts, rest, 0))
+            Node::Part { id, .. } if !rest.is_empty() && is(id) && fits => {
+                callees.part(id).and_then(|part| look(part.graph, part.gates, part.callees(), rest, 0))
             }
-            Node::Loop { body, .. } => look(body, gates, parts, segments, loops + 1),
+            Node::Loop { body, .. } => look(body, gates, callees, segments, loops + 1),
             Node::Block { body, .. } | Node::Unreachable { body, .. } => {
-                look(body, gates, parts, segments, loops)
+                look(body, gates, callees, segments, loops)
             }
             Node::Branch { arms, .. } | Node::Parallel { arms, .. } => {
-                arms.iter().find_map(|arm| look(arm.body, gates, parts, segments, loops))
+                arms.iter().find_map(|arm| look(arm.body, gates, callees, segments, loops))
             }
             _ => None,
         };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::schemas::Schemas;
 use crate::{
     AgentDescriptor, Arm, Callees, EventDescriptor, FlowDescriptor, GateDescriptor, Location, LoopBound,
-    MessageDescriptor, Node, PartDescriptor, PartFn, PolicyDescriptor, ProjectionDescriptor, Registry,
+    MessageDescriptor, Node, PartDescriptor, PolicyDescriptor, ProjectionDescriptor, Registry,
     SkillDescriptor, StepDescriptor,
 };
 
@@ -98,7 +98,7 @@ fn sorted(value: &Value) -> Value {
 
 fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Value {
     let graph = nodes(flow.graph, flow.callees(), registry);
-    let mut shape = body(types, (flow.gates, flow.messages), flow.parts, flow.effects, graph);
+    let mut shape = body(types, (flow.gates, flow.messages), flow.callees(), flow.effects, graph);
     shape["input"] = types.mention(flow.input);
     shape["output"] = types.mention(flow.output);
     shape["error"] = types.mention(flow.error);
@@ -165,7 +165,7 @@ fn policy(policy: &PolicyDescriptor) -> Value {
 /// Two parts may have one name; the second goes by its module as well.
 fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, Value>, types: &mut Schemas) {
     let graph = nodes(part.graph, part.callees(), registry);
-    let shape = body(types, (part.gates, part.messages), part.parts, part.effects, graph);
+    let shape = body(types, (part.gates, part.messages), part.callees(), part.effects, graph);
     match parts.get(part.name) {
         Some(known) if *known != shape => {
             parts.insert(format!("{}::{}", part.location.module, part.name), shape);
@@ -180,13 +180,13 @@ fn add_part(part: &PartDescriptor, registry: &Registry, parts: &mut Map<String, 
 fn body(
     types: &mut Schemas,
     (gates, messages): (&[GateDescriptor], &[MessageDescriptor]),
-    parts: &[PartFn],
+    callees: Callees,
     effects: Option<&'static [&'static str]>,
     graph: Value,
 ) -> Value {
     let gates: Map<_, _> =
         gates.iter().map(|gate| (gate.id.to_owned(), types.mention(gate.schema))).collect();
-    let mut parts: Vec<_> = parts.iter().map(|part| part().name).collect();
+    let mut parts: Vec<_> = callees.parts().iter().map(|part| part.name).collect();
     parts.sort_unstable();
     let mut shape = json!({"gates": gates, "parts": parts, "graph": graph});
     if !messages.is_empty() {
@@ -268,7 +268,9 @@ fn nodes(graph: &[Node], callees: Callees, registry: &Registry) -> Value {
         .filter(|node| !is_silent(node))
         .map(|node| match *node {
             Node::Step { id, step, .. } => called("step", id, callees.step(id, step)),
-            Node::Part { id, part, .. } => called("part", id, part),
+            Node::Part { id, part, .. } => {
+                called("part", id, callees.part(id).map_or(part, |part| part.name))
+            }
             Node::Child { id, flow, .. } => called("child", id, callees.child(id, flow)),
             Node::Message { id, .. } => format!("message {id}").into(),
             Node::Dispatch { id, .. } => id.into(),

@@ -19,8 +19,8 @@
 //! | skill, policy | description and file; what is allowed and denied |
 //!
 //! A call, `step charge as deposit`, is told by the name of the step or flow that it runs, then its id, whatever the
-//! function is called. One that is handed over in a variable, `ctx.run(held).id("deposit")`, shows only its id,
-//! `step deposit`: what the variable holds may change without a change of the file.
+//! function is called. What is handed over in a variable is told by the `let` that puts it there; one from elsewhere is
+//! `step * as deposit`, and what it holds may change without a change of the file. Parts are told in the same way.
 //!
 //! It holds neither lines nor source text: moving code changes nothing. `cargo loom shape`, or `LOOM_SHAPE=write cargo test`, writes it.
 

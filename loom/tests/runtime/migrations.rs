@@ -66,6 +66,46 @@ mod longer {
     }
 }
 
+mod renamed {
+    //! A step whose function is called otherwise than it is.
+    use super::*;
+
+    #[step(name = "take-money")]
+    pub(super) async fn charge(n: u32) -> loom::Result<u32> {
+        Ok(n)
+    }
+
+    #[flow(name = "charged")]
+    pub(super) async fn charged(ctx: Ctx, n: u32) -> loom::Result<u32> {
+        ctx.run(charge(n)).await
+    }
+}
+
+mod retyped {
+    //! The same, but for the type of what the step takes.
+    use super::*;
+
+    #[step(name = "take-money")]
+    pub(super) async fn charge(n: u64) -> loom::Result<u32> {
+        Ok(u32::try_from(n).unwrap_or(u32::MAX))
+    }
+
+    #[flow(name = "charged")]
+    pub(super) async fn charged(ctx: Ctx, n: u32) -> loom::Result<u32> {
+        ctx.run(charge(n.into())).await
+    }
+}
+
+#[test]
+fn the_types_of_a_step_are_structure_whatever_it_is_called() {
+    let of_before = registry!(flows: [renamed::charged], steps: [renamed::charge]);
+    let of_after = registry!(flows: [retyped::charged], steps: [retyped::charge]);
+    let before = of_before.code(<renamed::charged as Flow>::DESCRIPTOR);
+    let after = of_after.code(<retyped::charged as Flow>::DESCRIPTOR);
+    assert_ne!(before.structure, after.structure);
+    assert_eq!(before.structure, of_before.code(<renamed::charged as Flow>::DESCRIPTOR).structure);
+}
+
 mod other {
     //! Asks for something else from the beginning.
     use super::*;

@@ -113,7 +113,24 @@ async fn sells(ctx: Ctx) -> loom::Result<()> {
 
 #[flow]
 async fn sells_again(ctx: Ctx) -> loom::Result<()> {
-    ctx.part("again", shop::packing()).await
+    use shop::packing as wrapping;
+    ctx.part("again", wrapping()).await
+}
+
+/// Is handed what it runs in variables.
+#[flow]
+async fn sells_later(ctx: Ctx) -> loom::Result<()> {
+    let (call, part) = ((), shop::packing());
+    let call = {
+        let () = call;
+        shop::charge()
+    };
+    ctx.run(call).id("unknown").await?;
+    let call = shop::ship_home("Bern");
+    ctx.run(call).id("pack").await?;
+    ctx.part("pack-it", part).await?;
+    let part = shop::packing();
+    ctx.part("again", part).await
 }
 
 #[test]
@@ -144,6 +161,54 @@ fn steps_that_are_not_listed_are_refused_with_both_lines() {
     assert!(said.len() == 1 && said[0].contains("`take-money`"), "{said:?}");
     let all = registry!(flows: [sells, sells_again], steps: [shop::charge, shop::ship, shop::pack]);
     assert!(App::builder().registry(all).build().is_ok());
+    // What a `let` shows is looked for; what is not known has no name, were there a step of its id.
+    let flow = <sells_later as loom::Flow>::DESCRIPTOR;
+    let said = refused(registry!(flows: [sells_later], steps: [shop::pack]));
+    let ship = <shop::ship as loom::Step>::DESCRIPTOR.location;
+    assert_eq!(said, [missing("flow `sells_later`", flow.location, "ship", ship)]);
+    let steps: Vec<_> = flow
+        .graph
+        .iter()
+        .filter_map(|node| match *node {
+            loom::Node::Step { id, step, .. } => Some((id, flow.callees().step(id, step))),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(steps, [("unknown", "*"), ("pack", "ship")]);
+}
+
+/// Parts that have a name in common.
+mod left {
+    use loom::prelude::*;
+
+    #[flow(part)]
+    pub(super) async fn ask(ctx: Ctx) -> loom::Result<bool> {
+        Ok(ctx.suspend::<bool>("left").await?)
+    }
+}
+
+mod right {
+    use loom::prelude::*;
+
+    #[flow(part)]
+    pub(super) async fn ask(ctx: Ctx) -> loom::Result<bool> {
+        Ok(ctx.suspend::<bool>("right").await?)
+    }
+}
+
+#[flow]
+async fn asks(ctx: Ctx) -> loom::Result<bool> {
+    use left::ask as query;
+    Ok(ctx.part("first", query()).await? && ctx.part("second", right::ask()).await?)
+}
+
+#[test]
+fn parts_are_those_that_are_called_whatever_they_are_called_by() {
+    let flow = <asks as loom::Flow>::DESCRIPTOR;
+    let names = ["first", "second"].map(|id| flow.callees().part(id).map(|part| part.name));
+    assert_eq!(names, [Some("ask"), Some("ask")]);
+    let gates: Vec<_> = flow.all_gates().into_iter().map(|(frame, _)| frame).collect();
+    assert_eq!(gates, ["first/left", "second/right"]);
 }
 
 /// Runs flows, itself and through a part.
@@ -183,11 +248,17 @@ fn children_that_are_not_listed_are_refused_with_both_lines() {
     let part = <sends_again as loom::__v1::Part>::DESCRIPTOR.location;
     let (own, sold) =
         (<sends as loom::Flow>::DESCRIPTOR.location, <sells as loom::Flow>::DESCRIPTOR.location);
+    let again = <sells_again as loom::Flow>::DESCRIPTOR.location;
     assert_eq!(
         said,
-        [missing("flow `sends`", own, "sells", sold), missing("part `sends_again`", part, "rests", of_it),]
+        [
+            missing("flow `sends`", own, "sells", sold),
+            missing("flow `sends`", own, "sells_again", again),
+            missing("part `sends_again`", part, "rests", of_it),
+        ]
     );
-    let all = registry!(flows: [sends, sells, rests], steps: [shop::charge, shop::ship, shop::pack]);
+    let all =
+        registry!(flows: [sends, sells, sells_again, rests], steps: [shop::charge, shop::ship, shop::pack]);
     assert!(App::builder().registry(all).build().is_ok());
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use loom_runtime::{
-    Arm, Callees, FlowDescriptor, LoopBound, Node as Shape, ParallelPolicy, PartDescriptor, PartFn, Registry,
+    Arm, Callees, FlowDescriptor, LoopBound, Node as Shape, ParallelPolicy, PartDescriptor, Registry,
 };
 use serde::Serialize;
 
@@ -215,7 +215,7 @@ impl Graph {
             Vec::new(),
         );
         let mut returned = Vec::new();
-        let mut ends = builder.run(flow.graph, flow.parts, vec![From::new(&start, None)], &mut returned);
+        let mut ends = builder.run(flow.graph, vec![From::new(&start, None)], &mut returned);
         ends.extend(returned);
         if !ends.is_empty() {
             builder.node(Kind::End, "end", None, ends);
@@ -379,16 +379,10 @@ impl Builder<'_> {
     }
 
     /// Draws a body; answers where control leaves it. What returns early goes to `returned`.
-    fn run(
-        &mut self,
-        nodes: &[Shape],
-        parts: &[PartFn],
-        mut from: Vec<From>,
-        returned: &mut Vec<From>,
-    ) -> Vec<From> {
+    fn run(&mut self, nodes: &[Shape], mut from: Vec<From>, returned: &mut Vec<From>) -> Vec<From> {
         let mut before = None;
         for node in nodes {
-            from = self.one(node, before, parts, from, returned);
+            from = self.one(node, before, from, returned);
             before = Some(node);
         }
         from
@@ -398,7 +392,6 @@ impl Builder<'_> {
         &mut self,
         node: &Shape,
         before: Option<&Shape>,
-        parts: &[PartFn],
         from: Vec<From>,
         returned: &mut Vec<From>,
     ) -> Vec<From> {
@@ -422,14 +415,14 @@ impl Builder<'_> {
                 let label = declared.map(|event| event.name).or(event).unwrap_or(id);
                 vec![From::new(&self.node(Kind::Emit, label, Some(node.place()), from), None)]
             }
-            Shape::Part { id, part, .. } => self.part(id, part, node.place(), parts, from),
+            Shape::Part { id, part, .. } => self.part(id, part, node.place(), from),
             Shape::Loop { label, name, bound, head_ends, body, .. } => {
                 let head = self.node(Kind::Loop, label, Some(node.place()), from);
                 if let Some(drawn) = self.graph.nodes.last_mut() {
                     drawn.marks.extend(Mark::of(bound));
                 }
                 self.jumps.push(Jumps { name, is_loop: true, breaks: Vec::new(), continues: Vec::new() });
-                let mut back = self.run(body, parts, vec![From::new(&head, Some("each"))], returned);
+                let mut back = self.run(body, vec![From::new(&head, Some("each"))], returned);
                 let Jumps { breaks, continues, .. } = self.jumps.pop().expect("it was pushed");
                 back.extend(continues);
                 back.retain(|from| from.node != head);
@@ -444,7 +437,7 @@ impl Builder<'_> {
             Shape::Block { name, body, .. } => {
                 let name = Some(name);
                 self.jumps.push(Jumps { name, is_loop: false, breaks: Vec::new(), continues: Vec::new() });
-                let mut out = self.run(body, parts, from, returned);
+                let mut out = self.run(body, from, returned);
                 out.extend(self.jumps.pop().expect("it was pushed").breaks);
                 out
             }
@@ -466,7 +459,7 @@ impl Builder<'_> {
             }
             Shape::Branch { label, arms, .. } => {
                 let head = self.node(Kind::Branch, &question(label, arms, before), Some(node.place()), from);
-                let mut out = self.arms(&head, arms, parts, returned);
+                let mut out = self.arms(&head, arms, returned);
                 // An `if` without `else`, or a `let … else`, lists one arm: the other goes straight on.
                 if let [only] = arms {
                     out.push(From::new(&head, Some(if only.label == "else" { "then" } else { "else" })));
@@ -478,7 +471,7 @@ impl Builder<'_> {
                 if let Some(drawn) = self.graph.nodes.last_mut() {
                     (drawn.policy, drawn.limit) = (policy.map(ParallelPolicy::as_str), limit);
                 }
-                let out = self.arms(&fork, arms, parts, returned);
+                let out = self.arms(&fork, arms, returned);
                 if policy == Some(ParallelPolicy::Detach) {
                     // Nobody waits for the arms.
                     vec![From::new(&fork, None)]
@@ -494,31 +487,25 @@ impl Builder<'_> {
             }
             Shape::Unreachable { body, .. } => {
                 let outer = std::mem::replace(&mut self.unreachable, true);
-                self.run(body, parts, Vec::new(), &mut Vec::new());
+                self.run(body, Vec::new(), &mut Vec::new());
                 self.unreachable = outer;
                 Vec::new()
             }
         }
     }
 
-    fn arms(&mut self, head: &str, arms: &[Arm], parts: &[PartFn], returned: &mut Vec<From>) -> Vec<From> {
+    fn arms(&mut self, head: &str, arms: &[Arm], returned: &mut Vec<From>) -> Vec<From> {
         let mut out = Vec::new();
         for arm in arms {
-            out.extend(self.run(arm.body, parts, vec![From::new(head, Some(arm.label))], returned));
+            out.extend(self.run(arm.body, vec![From::new(head, Some(arm.label))], returned));
         }
         out
     }
 
-    fn part(
-        &mut self,
-        id: &str,
-        name: &str,
-        place: (u32, u32),
-        parts: &[PartFn],
-        from: Vec<From>,
-    ) -> Vec<From> {
+    fn part(&mut self, id: &str, name: &str, place: (u32, u32), from: Vec<From>) -> Vec<From> {
+        let found = self.callees.part(id);
+        let name = found.map_or(name, |part| part.name);
         let label = if id == name { id.to_owned() } else { format!("{id}: {name}") };
-        let found = parts.iter().map(|part| part()).find(|part| part.name == name);
         let Some(part) = found.filter(|part| !self.parts.iter().any(|drawn| drawn.is(part))) else {
             return vec![From::new(&self.node(Kind::Part, &label, Some(place), from), None)];
         };
@@ -528,7 +515,7 @@ impl Builder<'_> {
         self.parts.push(part);
         let callees = std::mem::replace(&mut self.callees, part.callees());
         let mut returned = Vec::new();
-        let mut out = self.run(part.graph, part.parts, from, &mut returned);
+        let mut out = self.run(part.graph, from, &mut returned);
         out.extend(returned);
         self.callees = callees;
         self.parts.pop();

@@ -98,7 +98,7 @@ fn one(node: &Node, callees: Callees, registry: &Registry, unreachable: bool) ->
             ("step", Some(id))
         }
         Node::Part { id, part, .. } => {
-            tree.part = Some(part);
+            tree.part = Some(callees.part(id).map_or(part, |part| part.name));
             ("part", Some(id))
         }
         Node::Child { id, flow, .. } => {

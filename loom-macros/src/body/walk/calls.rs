@@ -10,7 +10,7 @@ use syn::{Expr, ExprAsync, ExprAwait, ExprMethodCall, Local, Pat, Token};
 use crate::body::calls::{self, Call, Syscall};
 use crate::body::graph::{Arm, Together};
 use crate::body::label;
-use crate::body::scope::LineNotes;
+use crate::body::scope::{LineNotes, Place};
 use crate::body::{Finding, NEAR, banned, rewrite};
 use crate::item::mentions;
 
@@ -53,13 +53,11 @@ impl Walker<'_> {
         }
         let read = syscall.and_then(|syscall| {
             let earlier = self.calls.iter().filter(|earlier| earlier.syscall == syscall).count();
-            Call::read(syscall, &links, earlier + 1, &self.scope, self.ctx)
+            Call::read(syscall, &links, earlier + 1, &self.scope, &self.here(), self.ctx)
         });
         let said = together(links.iter().copied());
         let limited = self.chain_arguments(call, syscall == Some(Syscall::Decide), &said);
-        if let Some(mut read) = read {
-            read.among_items = !self.imports.is_empty();
-            read.cfgs.clone_from(&self.cfgs);
+        if let Some(read) = read {
             match (read.node(), limited) {
                 (Some(timer), Some(Limited { future, limit })) => {
                     let timer = Arm { label: limit, body: vec![timer], leaves: false, cfgs: Vec::new() };
@@ -73,6 +71,10 @@ impl Walker<'_> {
             *receiver = rewrite::at(receiver, site, &indices, (self.held)(&read, site));
             self.calls.push(read);
         }
+    }
+
+    pub(super) fn here(&self) -> Place {
+        Place { items: self.imports.count(), cfgs: self.cfgs.clone() }
     }
 
     /// Walks the arguments of every link of a chain, the innermost first. The future of a `timeout` at its root is

@@ -3,10 +3,12 @@
 
 use proc_macro2::Span;
 use quote::quote;
+use syn::visit::Visit as _;
 use syn::visit_mut::VisitMut as _;
 use syn::{Expr, ExprForLoop, ExprLoop, ExprWhile, Label};
 
 use crate::body::graph::{Bound, Node};
+use crate::body::variation::Changes;
 use crate::body::{bounds, label, rewrite};
 
 use super::Walker;
@@ -45,7 +47,11 @@ impl Walker<'_> {
         let bounded = bounds::of_for(&node.expr);
         self.visit_expr_mut(&mut node.expr);
         let (mark, depth) = (self.scope.mark(), self.scope.depth());
-        self.enter_loop(node.label.as_ref(), false);
+        self.enter_loop(
+            node.label.as_ref(),
+            false,
+            Changes::made_in(|changes| changes.visit_block(&node.body)),
+        );
         self.visit_pat_mut(&mut node.pat);
         self.visit_block_mut(&mut node.body);
         let counted = self.leave_loop(Written {
@@ -68,7 +74,8 @@ impl Walker<'_> {
         let label = label::of(&quote!(while #condition));
         let (bounded, endless) = (bounds::of_while(&node.cond, &node.body), bounds::is_true(&node.cond));
         let (mark, depth) = (self.scope.mark(), self.scope.depth());
-        self.enter_loop(node.label.as_ref(), true);
+        let changes = Changes::made_in(|changes| changes.visit_expr_while(node));
+        self.enter_loop(node.label.as_ref(), true, changes);
         self.visit_expr_mut(&mut node.cond);
         self.scope.leave_condition();
         self.visit_block_mut(&mut node.body);
@@ -90,7 +97,11 @@ impl Walker<'_> {
     fn bare_loop(&mut self, node: &mut ExprLoop) -> Option<Expr> {
         let bounded = bounds::of_loop(&node.body);
         let depth = self.scope.depth();
-        self.enter_loop(node.label.as_ref(), false);
+        self.enter_loop(
+            node.label.as_ref(),
+            false,
+            Changes::made_in(|changes| changes.visit_block(&node.body)),
+        );
         self.visit_block_mut(&mut node.body);
         let counted = self.leave_loop(Written {
             label: "loop".to_owned(),
@@ -106,8 +117,8 @@ impl Walker<'_> {
         })
     }
 
-    fn enter_loop(&mut self, label: Option<&Label>, in_condition: bool) {
-        self.scope.enter_loop(in_condition);
+    fn enter_loop(&mut self, label: Option<&Label>, in_condition: bool, changes: Changes) {
+        self.scope.enter_loop(in_condition, changes);
         self.jumps.push(Jump::out_of_loop(label));
         self.graph.open();
     }

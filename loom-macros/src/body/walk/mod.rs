@@ -3,6 +3,7 @@
 
 mod calls;
 mod cfgs;
+mod closures;
 mod exits;
 mod futures;
 mod inert;
@@ -13,6 +14,7 @@ mod regions;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
+use syn::visit::Visit as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Attribute, Block, Expr, ExprAsync, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprConst,
@@ -20,14 +22,15 @@ use syn::{
     Local, Macro, Pat, PatIdent, Stmt,
 };
 
-use crate::item::mentions;
+use crate::item::{Param, mentions};
 use crate::runtime_path::RuntimePath;
 
 use super::calls::{self as read, Call};
 use super::graph::{Bound, Builder, Node};
 use super::imports::Imports;
 use super::macros::{is_for_debugging, is_unbiased_select};
-use super::scope::Scope;
+use super::scope::{Often, Scope};
+use super::variation::Changes;
 use super::{Finding, Survey, label};
 use exits::Jump;
 use futures::Futures;
@@ -37,6 +40,7 @@ use regions::Region;
 pub(crate) fn walk(
     mut block: Block,
     ctx: &Ident,
+    inputs: &[Param],
     runtime: &RuntimePath,
     held: &dyn Fn(&Call, usize) -> Option<TokenStream>,
 ) -> Survey {
@@ -54,12 +58,16 @@ pub(crate) fn walk(
         regions: Vec::new(),
         jumps: Vec::new(),
         recorded: 0,
+        called_once: false,
         awaits_head: false,
         asks: false,
         asked: Vec::new(),
         notes_lines: false,
         cfgs: Vec::new(),
     };
+    for input in inputs {
+        walker.scope.bind(input.ident.clone(), input.mutability.is_some());
+    }
     walker.visit_block_mut(&mut block);
     walker.place_all_futures();
     walker.place_all_regions();
@@ -94,6 +102,8 @@ struct Walker<'c> {
     /// How many `ctx.decide(..)` surround the place: what they compute is recorded, so that
     /// nothing is banned in them.
     recorded: usize,
+    /// Whether the next closure has a name that is called at one place.
+    called_once: bool,
     /// Whether the next path heads what is awaited.
     awaits_head: bool,
     /// Whether the compiler is asked of a path, and what can be asked elsewhere.
@@ -149,7 +159,13 @@ impl VisitMut for Walker<'_> {
         let at = closure.inputs_begin.span;
         let mark = self.scope.mark();
         let notes_lines = closure.asyncness.is_some() && self.can_note_lines(&closure.body);
-        self.scope.enter_closure(notes_lines);
+        let often = match std::mem::take(&mut self.called_once) {
+            true => Often::Once,
+            false if closure.inputs.is_empty() => Often::Unknown,
+            false => Often::Each,
+        };
+        let changes = Changes::made_in(|changes| changes.visit_expr(&closure.body));
+        self.scope.enter_closure(notes_lines, often, changes);
         self.graph.open();
         for input in &mut closure.inputs {
             self.visit_pat_mut(input);
@@ -285,6 +301,7 @@ impl VisitMut for Walker<'_> {
             .is_some_and(|init| matches!(*init.expr, Expr::MethodCall(_)) && self.is_handle(&init.expr));
         let same = local.init.as_ref().is_some_and(|init| !self.scope.varies(&init.expr, self.ctx));
         let scoped = self.scope_of(local);
+        let held = read::held(local).filter(|held| !self.scope.calls_variable(&held.call));
         let pat = &local.pat;
         let label = label::of(&quote!(let #pat));
         if let Some(init) = &mut local.init {
@@ -304,6 +321,10 @@ impl VisitMut for Walker<'_> {
         if let Some(made) = read::made(local) {
             self.scope.made(made);
         }
+        if let Some(held) = held {
+            let here = self.here();
+            self.scope.holds(held, here);
+        }
         if same {
             self.scope.same_since(&mark);
         }
@@ -322,7 +343,11 @@ impl VisitMut for Walker<'_> {
 
     fn visit_block_mut(&mut self, block: &mut Block) {
         let (mark, imported) = (self.scope.mark(), self.imports.enter(block));
-        visit_mut::visit_block_mut(self, block);
+        for at in 0..block.stmts.len() {
+            let (so_far, rest) = block.stmts.split_at_mut(at + 1);
+            self.called_once = so_far.last().is_some_and(|stmt| closures::is_called_once(stmt, rest));
+            so_far.iter_mut().skip(at).for_each(|stmt| self.visit_stmt_mut(stmt));
+        }
         self.scope.back_to(&mark);
         self.imports.leave(&imported);
     }

@@ -26,11 +26,11 @@ impl Walker<'_> {
                 self.findings.push(Finding::Banned { path: path.clone(), imported, ban, may_be_own: true });
                 None
             }
-            Verdict::Asked { ban, functions } => {
+            Verdict::Asked { ban, functions, .. } => {
                 let asked = rewrite::unless_banned(expr, ban.asks, functions, self.runtime);
                 self.asks = true;
                 // Generic parameters are known by the use alone, and the body's own names in the body alone.
-                if self.imports.is_empty() && functions.iter().all(|function| !function.contains('<')) {
+                if self.imports.count() == 0 && functions.iter().all(|function| !function.contains('<')) {
                     self.asked.push(asked.clone());
                 }
                 Some(asked)

@@ -90,8 +90,8 @@ pub async fn free(ctx: Ctx) -> loom::Result<u32> {
 fn main() {
     use loom::{Flow, Part};
     let ping = <ping as Part>::DESCRIPTOR;
-    let pong = (ping.parts[0])();
-    assert_eq!((pong.name, (pong.parts[0])().name), ("pong", "ping"));
+    let pong = (ping.parts[0].it)();
+    assert_eq!((pong.name, (pong.parts[0].it)().name), ("pong", "ping"));
     let reached: Vec<_> = checkout::DESCRIPTOR.all_parts().iter().map(|part| part.name).collect();
     assert_eq!(reached, ["tree", "pong", "ping"]);
     assert_eq!(checkout::DESCRIPTOR.effects, Some(&["payments.*", "mail"][..]));

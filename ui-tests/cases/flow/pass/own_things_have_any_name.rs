@@ -10,6 +10,36 @@ impl Instant {
     }
 }
 
+/// Times of the user's own, each of another kind.
+struct Clock<T>(T);
+impl<T: From<u8>> Clock<T> {
+    fn now() -> Self {
+        Clock(1.into())
+    }
+}
+
+trait Tells: Sized {
+    fn now(&self) -> usize;
+    fn spawn<F: FnOnce() -> Self>(make: F) -> Self {
+        make()
+    }
+}
+impl Tells for usize {
+    fn now(&self) -> usize {
+        *self
+    }
+}
+
+mod clock {
+    pub async fn sleep<'a>(name: &'a str) -> &'a str {
+        name
+    }
+
+    pub const fn now<const N: usize>() -> usize {
+        N
+    }
+}
+
 struct Command<T>(T);
 impl<T: Clone> Command<T> {
     fn new(value: &T) -> Self {
@@ -67,7 +97,11 @@ async fn checkout(ctx: Ctx, path: String) -> loom::Result<usize> {
     let random = self::rand::random() + crate::rand::random();
     let named = thread::spawn(&path).len() + thread::MOST + self::thread::spawn("one").len();
     let waited = time::sleep(3).await + time::timeout(|| random);
-    Ok(command + each.len() + named + waited + now() + Instant::now().0 + JoinSet::default().0)
+    let Clock(told) = Clock::now();
+    let started: fn() -> Clock<u64> = Clock::now;
+    let spawned = usize::spawn(|| told) + Tells::spawn(|| 2_usize) + started().0 as usize;
+    let clocks = clock::now::<2>() + clock::sleep("a").await.len() + Tells::now(&told) + spawned;
+    Ok(command + clocks + each.len() + named + waited + now() + Instant::now().0 + JoinSet::default().0)
 }
 
 #[flow]

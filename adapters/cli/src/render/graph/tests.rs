@@ -1,6 +1,6 @@
 //! What a static graph is drawn as. Not what `graph` prints around it: the tests of the command line have that.
 
-use loom_runtime::Location;
+use loom_runtime::{Callee, Location};
 
 use super::*;
 
@@ -27,7 +27,7 @@ static TREE: PartDescriptor = PartDescriptor {
     ],
     steps: &[],
     children: &[],
-    parts: &[|| &TREE],
+    parts: &[Callee { id: "child", it: || &TREE }],
     fingerprint: 0,
 };
 
@@ -68,7 +68,7 @@ static FLOW: FlowDescriptor = FlowDescriptor {
     ],
     steps: &[],
     children: &[],
-    parts: &[|| &TREE],
+    parts: &[Callee { id: "oak", it: || &TREE }],
     fingerprint: 0,
     run: |_, _| unreachable!("only drawn"),
 };
