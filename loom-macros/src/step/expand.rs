@@ -66,7 +66,7 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
                 type Output = #output;
                 type Error = #error;
                 const DESCRIPTOR: &'static #runtime::StepDescriptor = #runtime::stub::STEP;
-                const EFFECTS: &'static [&'static str] = &[];
+                const EFFECTS: &'static [&'static ::core::primitive::str] = &[];
                 fn body(
                     _: Self::Input,
                     _: &#runtime::StepEnv,

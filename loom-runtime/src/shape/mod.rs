@@ -46,6 +46,8 @@ pub const FILE: &str = "loom.shape.json";
 /// Without an argument the crate is the one at hand; `check!(name)` is for integration tests, which are crates of their
 /// own: it names the library, and so links it.
 ///
+/// It is an expression: it goes into a function with `#[test]`.
+///
 /// # Panics
 /// When they differ, with the difference and the command that writes the file anew.
 #[doc(hidden)]
