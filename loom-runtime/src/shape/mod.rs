@@ -53,13 +53,14 @@ pub const FILE: &str = "loom.shape.json";
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __shape_check {
-    () => {
+    // In braces, as the other one: outside of a function the compiler then says that this is no item.
+    () => {{
         $crate::shape::hold(
             ::core::env!("CARGO_CRATE_NAME"),
             ::core::env!("CARGO_PKG_NAME"),
             ::core::env!("CARGO_MANIFEST_DIR"),
         )
-    };
+    }};
     ($library:ident) => {{
         use $library as _;
         $crate::shape::hold(
