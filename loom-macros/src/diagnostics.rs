@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::thread;
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 
 use crate::codes::Code;
 
@@ -40,7 +40,7 @@ pub(crate) struct Faulty<T> {
 pub(crate) struct Diagnostics {
     errors: Vec<syn::Error>,
     /// What the parser of the macros cannot read.
-    unread: Vec<syn::Error>,
+    unread: Vec<(syn::Error, Span)>,
     asked: bool,
 }
 
@@ -67,9 +67,9 @@ impl Diagnostics {
     }
 
     /// Takes over an error of the parser. What is not Rust the compiler has told of by itself, before it came here; what is
-    /// none the less, of a kind that the parser does not know yet, must not build.
-    pub(crate) fn syntax(&mut self, error: syn::Error) {
-        self.unread.push(error);
+    /// none the less, of a kind that the parser does not know yet, must not build: that is said at the name of the item.
+    pub(crate) fn syntax(&mut self, error: syn::Error, name: Span) {
+        self.unread.push((error, name));
     }
 
     /// Takes over the errors of an attribute's arguments under the number of the attribute's rule.
@@ -99,20 +99,19 @@ impl Drop for Diagnostics {
     }
 }
 
-/// An item that is an error only when code is made of it, and so never beside another one.
-fn does_not_build(error: &syn::Error) -> TokenStream {
-    let text =
-        format!("Loom cannot read this: {error}\nhelp: write it otherwise, or move it into a function");
-    let at = error.span().resolved_at(Span::mixed_site());
-    quote_spanned! {at=>
+/// An item that is an error where there is no other one: a lint, and those come last. On a name of the user's, since
+/// there are no lints within macros of another crate.
+fn does_not_build((error, at): &(syn::Error, Span)) -> TokenStream {
+    let text = format!("Loom cannot read this: {error}; write it otherwise, or move it into a function");
+    let unread = quote_spanned!(*at=> __loom_unread);
+    let call = quote_spanned!(*at=> __loom_unread(););
+    quote! {
         const _: () = {
+            #[must_use = #text]
+            fn #unread() -> ::core::primitive::bool { false }
             #[allow(dead_code)]
-            static __LOOM_UNREAD: fn() = {
-                fn __loom_unread() {
-                    const { ::core::panic!("{}", #text) }
-                }
-                __loom_unread
-            };
+            #[deny(unused_must_use)]
+            fn __loom_unread_here() { #call }
         };
     }
 }
@@ -233,7 +232,8 @@ mod tests {
     fn what_cannot_be_read_is_an_error_where_there_is_no_other() {
         let unread = || {
             let mut diagnostics = Diagnostics::new();
-            diagnostics.syntax(syn::Error::new(proc_macro2::Span::call_site(), "expected `{`"));
+            let span = proc_macro2::Span::call_site();
+            diagnostics.syntax(syn::Error::new(span, "expected `{`"), span);
             diagnostics
         };
         let errors = |diagnostics: Diagnostics| match diagnostics.seal(()) {
