@@ -117,7 +117,7 @@ impl<T, P: Part> Given<PartCall<T, P>> {
 
 impl<T: Recorded> Given<T> {
     /// How it is recorded, if it can be.
-    pub const CODEC: Codec<T> = Codec::new();
+    pub const CODEC: Codec<T> = Codec::json();
 }
 
 impl<E: DomainEvent> Given<E> {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
     note = "return `loom::Result<T>`, or derive `loom::Failure` on an enum that has a variant for the engine"
 )]
 pub trait Failure: Sized + Send + 'static {
-    /// How it is recorded: `Codec::new()`, which asks for [`Recorded`](crate::Recorded). No bound, so that what it lacks is
+    /// How it is recorded: `Codec::json()`, which asks for [`Recorded`](crate::Recorded). No bound, so that what it lacks is
     /// said where it is declared, and not again by each step and flow that fails with it.
     const CODEC: Codec<Self>;
 
@@ -114,7 +114,7 @@ impl<E: std::error::Error + 'static> From<E> for Error {
 }
 
 impl Failure for Error {
-    const CODEC: Codec<Self> = Codec::new();
+    const CODEC: Codec<Self> = Codec::json();
 
     fn from_engine(error: EffectError) -> Self {
         Self { engine: Some(error.clone()), ..Self::msg(error) }

@@ -80,14 +80,14 @@ pub struct Codec<T> {
     pub(crate) decode: fn(&Payload) -> Result<T, InvalidPayload>,
 }
 
-/// [`Codec::new`], in generated code: what the type lacks is reported at the user's tokens.
+/// [`Codec::json`], in generated code: what the type lacks is reported at the user's tokens.
 pub const fn codec<T: Recorded>() -> Codec<T> {
-    Codec::new()
+    Codec::json()
 }
 
 impl<T> Codec<T> {
-    /// Of a type that can be recorded.
-    pub const fn new() -> Self
+    /// As JSON, of a type that can be recorded.
+    pub const fn json() -> Self
     where
         T: Recorded,
     {

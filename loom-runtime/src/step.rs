@@ -29,7 +29,7 @@ pub type StepBody<T, E> = BoxFuture<'static, Result<T, E>>;
 pub trait Step: Sized + 'static {
     /// The parameters, as one value.
     type Input: Send + 'static;
-    /// How that is recorded: `Codec::new()`. No bound of the type, so that what a parameter lacks is said at the parameter.
+    /// How that is recorded: `Codec::json()`. No bound of the type, so that what a parameter lacks is said at the parameter.
     #[doc(hidden)]
     const INPUT: Codec<Self::Input>;
     /// What it returns.

@@ -62,7 +62,7 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
         const _: () = {
             impl #runtime::Step for #name {
                 type Input = ();
-                const INPUT: #runtime::Codec<()> = #runtime::Codec::new();
+                const INPUT: #runtime::Codec<()> = #runtime::Codec::json();
                 type Output = #output;
                 type Error = #error;
                 const DESCRIPTOR: &'static #runtime::StepDescriptor = #runtime::stub::STEP;
