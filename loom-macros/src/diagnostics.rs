@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::thread;
 
 use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote, quote_spanned};
 
 use crate::codes::Code;
 
@@ -39,12 +39,14 @@ pub(crate) struct Faulty<T> {
 #[derive(Debug)]
 pub(crate) struct Diagnostics {
     errors: Vec<syn::Error>,
+    /// What the parser of the macros cannot read.
+    unread: Vec<(syn::Error, Span)>,
     asked: bool,
 }
 
 impl Diagnostics {
     pub(crate) fn new() -> Self {
-        Self { errors: Vec::new(), asked: false }
+        Self { errors: Vec::new(), unread: Vec::new(), asked: false }
     }
 
     /// Reports a broken rule at `tokens`, with the fix.
@@ -64,9 +66,10 @@ impl Diagnostics {
         self.errors.push(syn::Error::new(span, format!("[{code}] {message}\nhelp: {help}")));
     }
 
-    /// Takes over an error of the parser, which has no number: the item is not Rust.
-    pub(crate) fn syntax(&mut self, error: syn::Error) {
-        self.errors.push(error);
+    /// Takes over an error of the parser. What is not Rust the compiler has told of by itself, before it came here; what is
+    /// none the less, of a kind that the parser does not know yet, must not build: that is said at the name of the item.
+    pub(crate) fn syntax(&mut self, error: syn::Error, name: Span) {
+        self.unread.push((error, name));
     }
 
     /// Takes over the errors of an attribute's arguments under the number of the attribute's rule.
@@ -81,10 +84,11 @@ impl Diagnostics {
     /// the errors.
     pub(crate) fn seal<T>(mut self, model: T) -> Result<Checked<T>, Box<Faulty<T>>> {
         self.asked = true;
-        if self.errors.is_empty() {
-            return Ok(Checked(model));
-        }
-        let errors = self.errors.iter().map(syn::Error::to_compile_error).collect();
+        let errors = match (self.errors.as_slice(), self.unread.as_slice()) {
+            ([], []) => return Ok(Checked(model)),
+            ([], unread) => unread.iter().map(does_not_build).collect(),
+            (errors, _) => errors.iter().map(syn::Error::to_compile_error).collect(),
+        };
         Err(Box::new(Faulty { model, errors }))
     }
 }
@@ -92,6 +96,23 @@ impl Diagnostics {
 impl Drop for Diagnostics {
     fn drop(&mut self) {
         assert!(self.asked || thread::panicking(), "errors of an item were collected, never read");
+    }
+}
+
+/// An item that is an error where there is no other one: a lint, and those come last. On a name of the user's, since
+/// there are no lints within macros of another crate.
+fn does_not_build((error, at): &(syn::Error, Span)) -> TokenStream {
+    let text = format!("Loom cannot read this: {error}; write it otherwise, or move it into a function");
+    let unread = quote_spanned!(*at=> __loom_unread);
+    let call = quote_spanned!(*at=> __loom_unread(););
+    quote! {
+        const _: () = {
+            #[must_use = #text]
+            fn #unread() -> ::core::primitive::bool { false }
+            #[allow(dead_code)]
+            #[deny(unused_must_use)]
+            fn __loom_unread_here() { #call }
+        };
     }
 }
 
@@ -122,6 +143,9 @@ fn reworded(said: &str) -> String {
         return format!("`{key}` is given twice");
     }
     if let Some((key, guess)) = said.strip_prefix("Unknown field: `").and_then(|rest| rest.split_once('`')) {
+        if let Some(place) = place_of(key).filter(|_| place.is_none()) {
+            return format!("unknown key `{key}`: {place}");
+        }
         let of = place.map(|place| format!(" in `{place}(..)`")).unwrap_or_default();
         let guess = match (guess.strip_prefix(". Did you mean "), guess.strip_prefix(". Available values: "))
         {
@@ -132,6 +156,26 @@ fn reworded(said: &str) -> String {
         return format!("unknown key `{key}`{of}{guess}");
     }
     lowercase_first(said)
+}
+
+/// Where a key belongs that another attribute takes.
+fn place_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "timeout" => {
+            "a limit of time is a step's, `#[step(timeout = \"10s\")]`; in a flow, of one call, \
+             `ctx.run(..).timeout(..)`, of a gate, or of any future, `ctx.timeout(..)`"
+        }
+        "retry" | "heartbeat" | "pure" | "reads" | "at_most_once" => {
+            "it says how a step is run, and goes on `#[step]` or `#[tool]`"
+        }
+        "model" | "tools" | "skills" | "max_turns" | "budget" => {
+            "it is about work with a model, and goes on `#[agent]`"
+        }
+        "schedule" | "time_zone" | "overlap" | "catch_up" | "part" => {
+            "it says when and how a flow is started, and goes on `#[flow]`"
+        }
+        _ => return None,
+    })
 }
 
 /// Whether this is where darling was: `retry/attempts`.
@@ -182,6 +226,26 @@ mod tests {
             reworded("a duration is a string such as \"10s\" at timeout"),
             "a duration is a string such as \"10s\""
         );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_where_there_is_no_other() {
+        let unread = || {
+            let mut diagnostics = Diagnostics::new();
+            let span = proc_macro2::Span::call_site();
+            diagnostics.syntax(syn::Error::new(span, "expected `{`"), span);
+            diagnostics
+        };
+        let errors = |diagnostics: Diagnostics| match diagnostics.seal(()) {
+            Ok(_) => String::new(),
+            Err(faulty) => faulty.errors.to_string(),
+        };
+        let alone = errors(unread());
+        assert!(alone.contains("expected `{`") && !alone.contains("compile_error"), "{alone}");
+        let mut other = unread();
+        other.report(crate::codes::NAME, quote::quote!(x), "this", "that");
+        let beside = errors(other);
+        assert!(beside.contains("compile_error") && !beside.contains("expected"), "{beside}");
     }
 
     #[test]

@@ -6,8 +6,11 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    __v1::stub, Flow, FlowCall, FlowDescriptor, Part, PartCall, PartDescriptor, Step, StepCall,
-    StepDescriptor,
+    __v1::stub,
+    DomainEvent, Fact, Flow, FlowCall, FlowDescriptor, FoldError, Part, PartCall, PartDescriptor, Step,
+    StepCall, StepDescriptor,
+    projection::NoEvent,
+    recorded::{Codec, Recorded},
 };
 
 /// A function that gives a call of a step: the step's own, or a helper around it.
@@ -117,6 +120,21 @@ impl<T, P: Part> Given<PartCall<T, P>> {
     }
 }
 
+impl<T: Recorded> Given<T> {
+    /// How it is recorded, if it can be.
+    pub const CODEC: Codec<T> = Codec::json();
+}
+
+impl<E: DomainEvent> Given<E> {
+    /// [`Fact::event`], if it is one.
+    ///
+    /// # Errors
+    /// The fact is this event, and cannot be read.
+    pub fn event(fact: &Fact<'_>) -> Result<Option<E>, FoldError> {
+        fact.event()
+    }
+}
+
 impl<T: JsonSchema> Given<T> {
     /// Its JSON Schema, if it has one.
     pub fn schema() -> Schema {
@@ -127,6 +145,20 @@ impl<T: JsonSchema> Given<T> {
 /// The same of anything else: the methods of [`Given`] itself go before. That `ctx.run` takes no such thing is said where
 /// it is handed over, and once is enough.
 pub trait GivesOther: Sized {
+    /// What is given.
+    type It;
+    /// That of what cannot be recorded, which is said where it is asked for.
+    const CODEC: Codec<Self::It> = Codec::NONE;
+
+    /// None. That it is no event is said where its descriptor is asked for.
+    ///
+    /// # Errors
+    /// None.
+    fn event(fact: &Fact<'_>) -> Result<Option<NoEvent>, FoldError> {
+        let _ = fact;
+        Ok(None)
+    }
+
     /// The schema of anything. That a type has none is said where it is asked for, and once is enough.
     fn schema() -> Schema {
         true.into()
@@ -148,7 +180,9 @@ pub trait GivesOther: Sized {
     }
 }
 
-impl<T> GivesOther for Given<T> {}
+impl<T> GivesOther for Given<T> {
+    type It = T;
+}
 
 macro_rules! of_functions {
     ($($arg:ident)*) => {

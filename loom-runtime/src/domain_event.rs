@@ -7,7 +7,7 @@ use kernel::{Domain, Envelope, Event};
 use serde_json::Value;
 
 use crate::Recorded;
-use crate::{Fact, FoldError, Location, SchemaFn, UpcastError, upcaster::Chain};
+use crate::{Location, SchemaFn, UpcastError, upcaster::Chain};
 
 /// An event of the user's domain. `#[event]` implements it.
 #[diagnostic::on_unimplemented(
@@ -30,15 +30,11 @@ pub trait DomainEvent: Recorded + 'static {
         let _ = data;
         Err(UpcastError::no_upcaster(version))
     }
+}
 
-    /// [`Fact::event`], for folds.
-    ///
-    /// # Errors
-    /// The fact is this event, and cannot be read.
-    #[doc(hidden)]
-    fn __of_fact(fact: &Fact<'_>) -> Result<Option<Self>, FoldError> {
-        fact.event()
-    }
+/// The descriptor of an event, for generated code: of what is none, that alone is said.
+pub const fn event<E: DomainEvent>() -> &'static EventDescriptor {
+    E::DESCRIPTOR
 }
 
 /// A registered domain event.

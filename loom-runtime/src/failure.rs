@@ -4,8 +4,8 @@
 use std::any::Any;
 
 use crate::ExecuteError;
-use crate::Recorded;
-use kernel::{EffectError, Failed, Payload, RetryClass};
+use crate::recorded::Codec;
+use kernel::{EffectError, Failed, RetryClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,11 @@ use serde::{Deserialize, Serialize};
     message = "steps and flows do not fail with `{Self}`: it is no `Failure`",
     note = "return `loom::Result<T>`, or derive `loom::Failure` on an enum that has a variant for the engine"
 )]
-pub trait Failure: Recorded + Send + 'static {
+pub trait Failure: Sized + Send + 'static {
+    /// How it is recorded: `Codec::json()`, which asks for [`Recorded`](crate::Recorded). No bound, so that what it lacks is
+    /// said where it is declared, and not again by each step and flow that fails with it.
+    const CODEC: Codec<Self>;
+
     /// The value for what the engine itself reports: denied, timed out, exhausted, cancelled, over budget.
     fn from_engine(error: EffectError) -> Self;
 
@@ -110,6 +114,8 @@ impl<E: std::error::Error + 'static> From<E> for Error {
 }
 
 impl Failure for Error {
+    const CODEC: Codec<Self> = Codec::json();
+
     fn from_engine(error: EffectError) -> Self {
         Self { engine: Some(error.clone()), ..Self::msg(error) }
     }
@@ -144,14 +150,14 @@ impl std::fmt::Debug for Error {
 /// A failure as the log holds it.
 pub(crate) fn recorded<E: Failure>(error: &E) -> std::result::Result<Failed, kernel::InvalidPayload> {
     let (code, message) = (error.code().to_owned(), error.message());
-    Ok(Failed { code, message, error: Some(Payload::encode(error)?), engine: None })
+    Ok(Failed { code, message, error: Some((E::CODEC.encode)(error)?), engine: None })
 }
 
 /// The user's error again.
 pub(crate) fn rebuilt<E: Failure>(failed: Failed) -> std::result::Result<E, kernel::InvalidPayload> {
     match (failed.engine, failed.error) {
         (Some(engine), _) => Ok(E::from_engine(engine)),
-        (None, Some(error)) => error.decode(),
+        (None, Some(error)) => (E::CODEC.decode)(&error),
         (None, None) => Err(kernel::InvalidPayload("the failure holds neither an error nor a report".into())),
     }
 }

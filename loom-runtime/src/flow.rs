@@ -6,7 +6,7 @@ use std::{any::type_name, marker::PhantomData};
 use futures_util::future::BoxFuture;
 use kernel::{Fault, ParkReport, Payload, machine::FlowReturn};
 
-use crate::Recorded;
+use crate::recorded::{Recorded, encoded};
 use crate::{Ctx, Failure, FlowDescriptor, PartDescriptor, UpcastError, context::Root, failure, flow_input};
 
 /// A flow. `#[flow]` implements it on a type that has the function's name.
@@ -99,7 +99,7 @@ pub fn run_flow<F: Flow>(ctx: Ctx, input: Payload) -> BoxFuture<'static, FlowRet
             ParkReport::new(Fault::Unserializable, message)
         };
         let returned = match F::run(ctx.clone(), input).await {
-            Ok(output) => match Payload::encode(&output) {
+            Ok(output) => match encoded(&output) {
                 Ok(output) => Ok(output),
                 Err(reason) => return ctx.stop(wrong("output", type_name::<F::Output>(), reason)).await,
             },

@@ -81,7 +81,7 @@ pub use memory::Memory;
 pub use policy::{NamedPolicy, Policy, PolicyDescriptor};
 pub use ports::Lane;
 pub use projection::{Fact, Fold, FoldError, ProjectFn, Projection, ProjectionDescriptor, StepOutcome};
-pub use recorded::{Received, Recorded};
+pub use recorded::{Codec, Received, Recorded};
 pub use registry::{Entry, Registry, RegistryError};
 pub use replay_check::{
     CheckedLogs, DivergedLog, FrozenLog, FrozenLogError, LogSource, LogSourceError, replay, replay_check,

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use kernel::{Envelope, Event, ExecutionId, Failed, FrameId, InvalidPayload, Payload, Status};
 use serde::{Deserialize, Serialize};
 
-use crate::Recorded;
+use crate::recorded::{Recorded, decoded};
 use crate::{
     App, DomainEvent, EventDescriptor, EventError, Location, ProjectError, SchemaFn, Step, StepDescriptor,
     domain_event::read_event, failure,
@@ -115,7 +115,7 @@ impl<'e> Fact<'e> {
         };
         match self.settled() {
             Some(Ok(output)) => {
-                let output = output.decode().map_err(unreadable(type_name::<S::Output>()))?;
+                let output = decoded(output).map_err(unreadable(type_name::<S::Output>()))?;
                 Ok(Some(Ok(output)))
             }
             Some(Err(failed)) => {
@@ -148,6 +148,52 @@ impl<'e> Fact<'e> {
     }
 }
 
+/// What a fold is given. It is asked for as the fold takes it: then both types are known, and compared.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Held<G>(pub G);
+
+impl<'f, G> Held<&'f G> {
+    pub fn borrowed<A: FoldsBorrowed<'f, G>>(self) -> A {
+        A::of(self.0)
+    }
+}
+
+impl<G> Held<G> {
+    pub fn owned<A: FoldsOwned<G>>(self) -> A {
+        A::of(self.0)
+    }
+}
+
+/// What there is instead of an event, where a fold is on something else. Whatever that fold takes is no matter then.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum NoEvent {}
+
+/// What folds are given.
+#[doc(hidden)]
+pub trait Foldable {}
+
+impl<E: DomainEvent> Foldable for E {}
+
+impl<T, E> Foldable for Result<T, E> {}
+
+impl Foldable for Status {}
+
+#[diagnostic::do_not_recommend]
+impl<'f, T> FoldsBorrowed<'f, NoEvent> for &'f T {
+    fn of(fact: &'f NoEvent) -> Self {
+        match *fact {}
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> FoldsOwned<NoEvent> for T {
+    fn of(fact: NoEvent) -> Self {
+        match fact {}
+    }
+}
+
 /// What a fold takes by reference is the fact that it is on.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -159,7 +205,7 @@ pub trait FoldsBorrowed<'f, Given> {
     fn of(fact: &'f Given) -> Self;
 }
 
-impl<'f, T> FoldsBorrowed<'f, T> for &'f T {
+impl<'f, T: Foldable> FoldsBorrowed<'f, T> for &'f T {
     fn of(fact: &'f T) -> Self {
         fact
     }
@@ -176,7 +222,7 @@ pub trait FoldsOwned<Given> {
     fn of(fact: Given) -> Self;
 }
 
-impl<T> FoldsOwned<T> for T {
+impl<T: Foldable> FoldsOwned<T> for T {
     fn of(fact: T) -> Self {
         fact
     }
@@ -185,7 +231,9 @@ impl<T> FoldsOwned<T> for T {
 /// A projection under way: its state, and what it needs to know to read on. An outcome names only its frame, so the
 /// steps that run are kept until they end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(bound = "P: Recorded")]
 pub struct Fold<P> {
+    #[serde(serialize_with = "Recorded::__serialize", deserialize_with = "Recorded::__deserialize")]
     state: P,
     running: BTreeMap<FrameId, String>,
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::Recorded;
+use crate::recorded::{Codec, Recorded, encoded};
 use crate::{Fact, Failure, FoldError, Limits, StepDescriptor, StepOutcome, failure, worker::Feed};
 
 /// A step's body, for one attempt.
@@ -28,7 +28,10 @@ pub type StepBody<T, E> = BoxFuture<'static, Result<T, E>>;
 /// A step. `#[step]` implements it on a type that has the function's name.
 pub trait Step: Sized + 'static {
     /// The parameters, as one value.
-    type Input: Recorded + Send + 'static;
+    type Input: Send + 'static;
+    /// How that is recorded: `Codec::json()`. No bound of the type, so that what a parameter lacks is said at the parameter.
+    #[doc(hidden)]
+    const INPUT: Codec<Self::Input>;
     /// What it returns.
     type Output: Recorded + Send + 'static;
     /// What it fails with.
@@ -326,7 +329,7 @@ impl StepEnv {
 /// Runs one attempt of `S`: what `StepDescriptor::invoke` points to.
 pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, AttemptEnd> {
     Box::pin(async move {
-        let input: S::Input = match input.decode() {
+        let input = match (S::INPUT.decode)(&input) {
             Ok(input) => input,
             Err(reason) => {
                 let message = format!(
@@ -347,7 +350,7 @@ pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, Attem
             }
         };
         match body.await {
-            Ok(output) => match Payload::encode(&output) {
+            Ok(output) => match encoded(&output) {
                 Ok(output) => {
                     env.within("outcome", output.len(), env.limits.payload, AttemptEnd::Returned(output))
                 }

@@ -7,6 +7,8 @@ use kernel::{InvalidPayload, Payload};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::recorded::{Read, Recorded, decoded};
+
 /// Why an upcaster gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wrong}")]
@@ -68,7 +70,7 @@ impl Chain {
     ///
     /// # Errors
     /// What is wrong, and who is to blame: the stored data, an upcaster, or the one before it. Names fields, never values.
-    pub(crate) fn read<T: DeserializeOwned>(
+    pub(crate) fn read<T: Recorded>(
         &self,
         stored: u32,
         data: &Payload,
@@ -78,13 +80,13 @@ impl Chain {
             return Err("it was written by a newer program".into());
         }
         if stored == self.current {
-            return data.decode().map_err(|error| error.0);
+            return decoded(data).map_err(|error| error.0);
         }
         let mut data: Value = data.decode().map_err(|error| error.0)?;
         for version in stored..self.current {
             data = upcast(version, data).map_err(|error| self.blamed(stored, version, error))?;
         }
-        serde_json::from_value(data).map_err(|error| {
+        serde_json::from_value(data).map(|Read(value)| value).map_err(|error| {
             let (last, reason) = (self.upcaster(self.current - 1), InvalidPayload::from(error).0);
             format!("what {last} gives is no such thing: {reason}")
         })

@@ -75,6 +75,7 @@ fn implementation(failure: &Failure, from: &TokenStream, methods: &TokenStream) 
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #generics #runtime::Failure for #ident #arguments #where_clause {
+            const CODEC: #runtime::Codec<Self> = #runtime::codec::<#ident #arguments>();
             #methods
         }
 

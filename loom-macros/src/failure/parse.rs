@@ -4,7 +4,7 @@
 use darling::util::Flag;
 use darling::{FromAttributes, FromDeriveInput as _};
 use proc_macro2::Span;
-use syn::{Data, DeriveInput, Fields, Generics, Ident, Path};
+use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Meta, Path};
 
 use crate::arguments::DurationText;
 use crate::codes;
@@ -54,18 +54,34 @@ pub(crate) struct ParsedVariant {
     pub(crate) args: VariantArgs,
 }
 
+/// Reports an attribute without arguments.
+fn says_something(attrs: &[Attribute], keys: &str, diagnostics: &mut Diagnostics) -> bool {
+    let says_nothing = |meta: &Meta| match meta {
+        Meta::Path(_) => true,
+        Meta::List(list) => list.tokens.is_empty(),
+        Meta::NameValue(_) => false,
+    };
+    let of_failures = attrs.iter().filter(|attr| attr.path().is_ident("failure"));
+    let empty: Vec<_> = of_failures.filter(|attr| says_nothing(&attr.meta)).collect();
+    for attr in &empty {
+        diagnostics.report(codes::FAILURE_ARGUMENT, attr, "`#[failure]` by itself says nothing", keys);
+    }
+    empty.is_empty()
+}
+
 /// Reads the attributes. Bad ones are reported and replaced by none.
 pub(crate) fn parse(input: DeriveInput, diagnostics: &mut Diagnostics) -> Parsed {
     let container = ContainerArgs::from_derive_input(&input).unwrap_or_else(|error| {
         diagnostics.arguments(codes::FAILURE_ARGUMENT, error, CONTAINER_KEYS);
         ContainerArgs::default()
     });
-    let mut understood = true;
+    let mut understood = says_something(&input.attrs, CONTAINER_KEYS, diagnostics);
     let variants = match input.data {
         Data::Enum(data) => Ok(data
             .variants
             .into_iter()
             .map(|variant| {
+                understood &= says_something(&variant.attrs, VARIANT_KEYS, diagnostics);
                 let args = VariantArgs::from_attributes(&variant.attrs).unwrap_or_else(|error| {
                     diagnostics.arguments(codes::FAILURE_ARGUMENT, error, VARIANT_KEYS);
                     understood = false;

@@ -88,7 +88,9 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
 
 fn parameters(flow: &Flow, diagnostics: &mut Diagnostics) {
     let a_flow = flow.kind.indefinite();
-    for arg in &flow.unusable {
+    // The first one is told to be a context, if it is none.
+    let first = flow.item.sig.inputs.first().filter(|_| flow.ctx.is_none());
+    for arg in flow.unusable.iter().filter(|arg| Some(*arg) != first) {
         match arg {
             // It has been reported as what a method has.
             FnArg::Receiver(_) => {}

@@ -71,7 +71,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
                     type Output = #output;
                     type Error = #error;
                     const DESCRIPTOR: &'static #runtime::FlowDescriptor = #runtime::stub::FLOW;
-                    const CEILING: ::core::option::Option<&'static [&'static str]> =
+                    const CEILING: ::core::option::Option<&'static [&'static ::core::primitive::str]> =
                         ::core::option::Option::Some(&[]);
                     fn run(_: #runtime::Ctx, _: Self::Input)
                         -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
@@ -82,7 +82,7 @@ pub(crate) fn stub(flow: &Flow) -> TokenStream {
         Kind::Part => quote_spanned! {Span::mixed_site()=>
             impl #runtime::Part for #name {
                 const DESCRIPTOR: &'static #runtime::PartDescriptor = #runtime::stub::PART;
-                const CEILING: ::core::option::Option<&'static [&'static str]> =
+                const CEILING: ::core::option::Option<&'static [&'static ::core::primitive::str]> =
                     ::core::option::Option::Some(&[]);
             }
         },

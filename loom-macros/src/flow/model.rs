@@ -122,7 +122,7 @@ impl Flow {
         let (inner_attrs, block) = match parse_body.parse2(item.body.stream()) {
             Ok((attrs, stmts)) => (attrs, Some(stmts)),
             Err(error) => {
-                diagnostics.syntax(error);
+                diagnostics.syntax(error, item.sig.ident.span());
                 (Vec::new(), None)
             }
         };

@@ -56,7 +56,10 @@ pub(crate) fn stub(projection: &Projection) -> TokenStream {
     };
     // The types of the folds that broke no rule are compared nevertheless.
     let folds = projection.folds.iter().filter(|fold| fold.is_sound()).map(|fold| apply(fold, projection));
-    let panic = quote_spanned!(Span::mixed_site()=> ::core::panic!("this projection did not compile"));
+    let (panic, others) = (
+        quote_spanned!(Span::mixed_site()=> ::core::panic!("this projection did not compile")),
+        runtime.others(),
+    );
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code)]
         #block
@@ -67,6 +70,7 @@ pub(crate) fn stub(projection: &Projection) -> TokenStream {
                 &mut self,
                 __loom_fact: &#runtime::Fact<'_>,
             ) -> ::core::result::Result<(), #runtime::FoldError> {
+                #others
                 #(#folds)*
                 #panic
             }
@@ -101,7 +105,7 @@ fn descriptor(projection: &Projection) -> TokenStream {
         On::Event(path) => {
             let cfgs = fold.cfgs();
             Some(quote_spanned! {Span::mixed_site()=>
-                #(#cfgs)* <#path as #runtime::DomainEvent>::DESCRIPTOR
+                #(#cfgs)* #runtime::event::<#path>()
             })
         }
         _ => None,
@@ -136,25 +140,16 @@ fn descriptor(projection: &Projection) -> TokenStream {
 fn apply(fold: &Fold, projection: &Projection) -> Option<TokenStream> {
     let (runtime, ident, cfgs) = (&projection.runtime, &fold.item.sig.ident, fold.cfgs());
     let mixed = Span::mixed_site();
-    let (fact, given) = match fold.fact()? {
-        On::Event(path) => (
-            quote_spanned!(mixed=> <#path as #runtime::DomainEvent>::__of_fact(__loom_fact)?),
-            quote_spanned!(mixed=> #path),
-        ),
-        On::Step(path) => (
-            quote_spanned!(mixed=> <#path as #runtime::Step>::__of_fact(__loom_fact)?),
-            quote_spanned!(mixed=> #runtime::StepOutcome<#path>),
-        ),
-        On::Lifecycle => (
-            quote_spanned!(mixed=> #runtime::Fact::status(__loom_fact)),
-            quote_spanned!(mixed=> #runtime::Status),
-        ),
+    let fact = match fold.fact()? {
+        On::Event(path) => quote_spanned!(mixed=> <#runtime::Given<#path>>::event(__loom_fact)?),
+        On::Step(path) => quote_spanned!(mixed=> <#path as #runtime::Step>::__of_fact(__loom_fact)?),
+        On::Lifecycle => quote_spanned!(mixed=> #runtime::Fact::status(__loom_fact)),
     };
     let argument = match fold.argument() {
         Some(ty @ Type::Reference(_)) => {
-            quote_spanned!(mixed=> <#ty as #runtime::FoldsBorrowed<'_, #given>>::of(&__loom_it))
+            quote_spanned!(mixed=> #runtime::Held(&__loom_it).borrowed::<#ty>())
         }
-        ty => quote_spanned!(mixed=> <#ty as #runtime::FoldsOwned<#given>>::of(__loom_it)),
+        ty => quote_spanned!(mixed=> #runtime::Held(__loom_it).owned::<#ty>()),
     };
     let at_name = ident.span().resolved_at(mixed);
     let call = quote_spanned!(at_name=> Self::#ident(self, #argument));

@@ -54,7 +54,7 @@ impl Projection {
                     }
                 }
             }
-            Err(error) => diagnostics.syntax(error),
+            Err(error) => diagnostics.syntax(error, block.impl_token.span),
         }
         let ident = type_ident(&block.ty);
         let name = written_name.as_ref().map(LitStr::value).or_else(|| ident.map(names::kebab));

@@ -1,7 +1,8 @@
 //! What `#[step]` leaves behind. No rule is applied here: a step that broke one gets a stub.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Attribute, Ident, LitInt};
 
 use crate::arguments::{DurationText, duration};
@@ -61,10 +62,11 @@ pub(crate) fn stub(step: &Step) -> TokenStream {
         const _: () = {
             impl #runtime::Step for #name {
                 type Input = ();
+                const INPUT: #runtime::Codec<()> = #runtime::Codec::json();
                 type Output = #output;
                 type Error = #error;
                 const DESCRIPTOR: &'static #runtime::StepDescriptor = #runtime::stub::STEP;
-                const EFFECTS: &'static [&'static str] = &[];
+                const EFFECTS: &'static [&'static ::core::primitive::str] = &[];
                 fn body(
                     _: Self::Input,
                     _: &#runtime::StepEnv,
@@ -100,18 +102,41 @@ fn construct(step: &Step) -> TokenStream {
 
 /// The struct that is recorded as the step's input. It goes by the step's name in schemas and in
 /// the messages of serde.
+///
+/// What a parameter lacks is said once, at its type: by `recorded`, and not by the derives, whose bounds nobody checks
+/// where they stand. That is what the lifetimes are for; and the constant, since schemars overlooks the bounds of what
+/// is not generic. Of a parameter with attributes only those know what it needs.
 fn input(step: &Step) -> TokenStream {
     let (runtime, name) = (&step.runtime, &step.name);
     let (serde, schemars) = (runtime.text_of("serde"), runtime.text_of("schemars"));
-    let fields = step.inputs().map(|param| {
+    let (mut types, mut fields, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    for param in step.inputs() {
         let (attrs, ident, ty): (&[Attribute], _, _) = (&param.attrs, &param.ident, &param.ty);
-        quote_spanned!(Span::mixed_site()=> #(#attrs)* #ident: #ty)
-    });
+        if attrs.iter().all(|attr| attr.path().is_ident("doc")) {
+            let alias = format_ident!("__LoomT{}", types.len(), span = Span::mixed_site());
+            // On the user's tokens, so that the error is there.
+            let at = ty.span().resolved_at(Span::mixed_site());
+            asked.push(quote_spanned!(at=> #runtime::recorded::<#ty>();));
+            fields.push(quote_spanned!(Span::mixed_site()=> #(#attrs)* #ident: #alias));
+            types.push((alias, ty));
+        } else {
+            fields.push(quote_spanned!(Span::mixed_site()=> #(#attrs)* #ident: #ty));
+        }
+    }
+    let bounds = |of: &str| {
+        let bounds = types.iter().map(|(alias, _)| format!("for<'loom> {alias}: {of}"));
+        bounds.collect::<Vec<_>>().join(", ")
+    };
+    let (to, from) = (bounds(&format!("{serde}::Serialize")), bounds(&format!("{serde}::Deserialize<'de>")));
+    let described = bounds(&format!("{schemars}::JsonSchema"));
+    let types = types.iter().map(|(alias, ty)| quote_spanned!(Span::mixed_site()=> type #alias = #ty;));
     quote_spanned! {Span::mixed_site()=>
+        #(#types)*
         #[derive(#runtime::serde::Serialize, #runtime::serde::Deserialize, #runtime::schemars::JsonSchema)]
-        #[serde(crate = #serde, rename = #name, deny_unknown_fields)]
-        #[schemars(crate = #schemars)]
-        pub struct __LoomInput { #(#fields),* }
+        #[serde(crate = #serde, rename = #name, deny_unknown_fields, bound(serialize = #to, deserialize = #from))]
+        #[schemars(crate = #schemars, bound = #described)]
+        pub struct __LoomInput<const GENERIC: ::core::primitive::bool> { #(#fields),* }
+        const _: fn() = || { #(#asked)* };
     }
 }
 
@@ -144,7 +169,8 @@ fn implementation(step: &Step) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         const __LOOM_DESCRIPTOR: &#runtime::StepDescriptor = &#descriptor;
         impl #runtime::Step for #name {
-            type Input = __LoomInput;
+            type Input = __LoomInput<true>;
+            const INPUT: #runtime::Codec<Self::Input> = <#runtime::Given<__LoomInput<true>>>::CODEC;
             type Output = #ok;
             type Error = #err;
             const DESCRIPTOR: &'static #runtime::StepDescriptor = __LOOM_DESCRIPTOR;

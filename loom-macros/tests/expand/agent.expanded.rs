@@ -38,17 +38,32 @@ enum find_order {}
 const _: () = {
     #[allow(unused_imports)]
     use ::loom::__v1::GivesOther as _;
+    type __LoomT0 = String;
     #[derive(
         ::loom::__v1::serde::Serialize,
         ::loom::__v1::serde::Deserialize,
         ::loom::__v1::schemars::JsonSchema
     )]
-    #[serde(crate = "::loom::__v1::serde", rename = "find_order", deny_unknown_fields)]
-    #[schemars(crate = "::loom::__v1::schemars")]
-    pub struct __LoomInput {
+    #[serde(
+        crate = "::loom::__v1::serde",
+        rename = "find_order",
+        deny_unknown_fields,
+        bound(
+            serialize = "for<'loom> __LoomT0: ::loom::__v1::serde::Serialize",
+            deserialize = "for<'loom> __LoomT0: ::loom::__v1::serde::Deserialize<'de>"
+        )
+    )]
+    #[schemars(
+        crate = "::loom::__v1::schemars",
+        bound = "for<'loom> __LoomT0: ::loom::__v1::schemars::JsonSchema"
+    )]
+    pub struct __LoomInput<const GENERIC: ::core::primitive::bool> {
         /// The number on the invoice.
-        number: String,
+        number: __LoomT0,
     }
+    const _: fn() = || {
+        ::loom::__v1::recorded::<String>();
+    };
     impl find_order {
         fn __loom_call(number: String) -> ::loom::__v1::StepCall<find_order> {
             ::loom::__v1::StepCall::<find_order>::new(__LoomInput { number })
@@ -79,7 +94,10 @@ const _: () = {
         invoke: ::loom::__v1::invoke::<find_order>,
     };
     impl ::loom::__v1::Step for find_order {
-        type Input = __LoomInput;
+        type Input = __LoomInput<true>;
+        const INPUT: ::loom::__v1::Codec<Self::Input> = <::loom::__v1::Given<
+            __LoomInput<true>,
+        >>::CODEC;
         type Output = <Result<Order, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Order, ShopError> as ::loom::__v1::StepResult>::Err;
         const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;

@@ -2,6 +2,7 @@
 
 #[automatically_derived]
 impl ::loom::__v1::Failure for ShopError {
+    const CODEC: ::loom::__v1::Codec<Self> = ::loom::__v1::codec::<ShopError>();
     fn from_engine(error: ::loom::__v1::EffectError) -> Self {
         Self::Engine(<EffectError as ::loom::__v1::EngineField>::of(error))
     }

@@ -20,9 +20,9 @@ const _: () = {
         type Output = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Receipt, ShopError> as ::loom::__v1::StepResult>::Err;
         const DESCRIPTOR: &'static ::loom::__v1::FlowDescriptor = ::loom::__v1::stub::FLOW;
-        const CEILING: ::core::option::Option<&'static [&'static str]> = ::core::option::Option::Some(
-            &[],
-        );
+        const CEILING: ::core::option::Option<
+            &'static [&'static ::core::primitive::str],
+        > = ::core::option::Option::Some(&[]);
         fn run(
             _: ::loom::__v1::Ctx,
             _: Self::Input,

@@ -40,7 +40,7 @@ const _: () = {
             module: ::core::module_path!(),
         },
         state: <::loom::__v1::Given<Totals>>::schema,
-        events: &[<OrderPlaced as ::loom::__v1::DomainEvent>::DESCRIPTOR],
+        events: &[::loom::__v1::event::<OrderPlaced>()],
         steps: &[<charge as ::loom::__v1::Step>::DESCRIPTOR],
         lifecycle: true,
         fingerprint: 18380525986652544575u64,
@@ -53,15 +53,12 @@ const _: () = {
             &mut self,
             __loom_fact: &::loom::__v1::Fact<'_>,
         ) -> ::core::result::Result<(), ::loom::__v1::FoldError> {
-            if let ::core::option::Option::Some(__loom_it) = <OrderPlaced as ::loom::__v1::DomainEvent>::__of_fact(
-                __loom_fact,
-            )? {
+            if let ::core::option::Option::Some(__loom_it) = <::loom::__v1::Given<
+                OrderPlaced,
+            >>::event(__loom_fact)? {
                 Self::placed(
                     self,
-                    <&OrderPlaced as ::loom::__v1::FoldsBorrowed<
-                        '_,
-                        OrderPlaced,
-                    >>::of(&__loom_it),
+                    ::loom::__v1::Held(&__loom_it).borrowed::<&OrderPlaced>(),
                 );
                 return ::core::result::Result::Ok(());
             }
@@ -70,24 +67,14 @@ const _: () = {
             )? {
                 Self::charged(
                     self,
-                    <Result<
-                        Receipt,
-                        ShopError,
-                    > as ::loom::__v1::FoldsOwned<
-                        ::loom::__v1::StepOutcome<charge>,
-                    >>::of(__loom_it),
+                    ::loom::__v1::Held(__loom_it).owned::<Result<Receipt, ShopError>>(),
                 );
                 return ::core::result::Result::Ok(());
             }
             if let ::core::option::Option::Some(__loom_it) = ::loom::__v1::Fact::status(
                 __loom_fact,
             ) {
-                Self::changed(
-                    self,
-                    <Status as ::loom::__v1::FoldsOwned<
-                        ::loom::__v1::Status,
-                    >>::of(__loom_it),
-                );
+                Self::changed(self, ::loom::__v1::Held(__loom_it).owned::<Status>());
                 return ::core::result::Result::Ok(());
             }
             ::core::result::Result::Ok(())

@@ -50,18 +50,35 @@ pub enum reserve {}
 const _: () = {
     #[allow(unused_imports)]
     use ::loom::__v1::GivesOther as _;
+    type __LoomT0 = String;
+    type __LoomT1 = u32;
     #[derive(
         ::loom::__v1::serde::Serialize,
         ::loom::__v1::serde::Deserialize,
         ::loom::__v1::schemars::JsonSchema
     )]
-    #[serde(crate = "::loom::__v1::serde", rename = "reserve", deny_unknown_fields)]
-    #[schemars(crate = "::loom::__v1::schemars")]
-    pub struct __LoomInput {
+    #[serde(
+        crate = "::loom::__v1::serde",
+        rename = "reserve",
+        deny_unknown_fields,
+        bound(
+            serialize = "for<'loom> __LoomT0: ::loom::__v1::serde::Serialize, for<'loom> __LoomT1: ::loom::__v1::serde::Serialize",
+            deserialize = "for<'loom> __LoomT0: ::loom::__v1::serde::Deserialize<'de>, for<'loom> __LoomT1: ::loom::__v1::serde::Deserialize<'de>"
+        )
+    )]
+    #[schemars(
+        crate = "::loom::__v1::schemars",
+        bound = "for<'loom> __LoomT0: ::loom::__v1::schemars::JsonSchema, for<'loom> __LoomT1: ::loom::__v1::schemars::JsonSchema"
+    )]
+    pub struct __LoomInput<const GENERIC: ::core::primitive::bool> {
         /// What to reserve.
-        sku: String,
-        qty: u32,
+        sku: __LoomT0,
+        qty: __LoomT1,
     }
+    const _: fn() = || {
+        ::loom::__v1::recorded::<String>();
+        ::loom::__v1::recorded::<u32>();
+    };
     impl reserve {
         fn __loom_call(sku: String, qty: u32) -> ::loom::__v1::StepCall<reserve> {
             ::loom::__v1::StepCall::<reserve>::new(__LoomInput { sku, qty })
@@ -97,7 +114,10 @@ const _: () = {
         invoke: ::loom::__v1::invoke::<reserve>,
     };
     impl ::loom::__v1::Step for reserve {
-        type Input = __LoomInput;
+        type Input = __LoomInput<true>;
+        const INPUT: ::loom::__v1::Codec<Self::Input> = <::loom::__v1::Given<
+            __LoomInput<true>,
+        >>::CODEC;
         type Output = <Result<Hold, ShopError> as ::loom::__v1::StepResult>::Ok;
         type Error = <Result<Hold, ShopError> as ::loom::__v1::StepResult>::Err;
         const DESCRIPTOR: &'static ::loom::__v1::StepDescriptor = __LOOM_DESCRIPTOR;

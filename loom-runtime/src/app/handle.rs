@@ -7,7 +7,7 @@ use kernel::{Envelope, ExecutionId, Outcome, ParkReport, State, Status};
 use serde::Serialize;
 
 use super::{AnswerError, App, ControlError, Events};
-use crate::{Flow, failure, ports::StoreError};
+use crate::{Flow, failure, ports::StoreError, recorded::decoded};
 
 /// One execution of the flow `F`, in whatever process it runs.
 pub struct Handle<F> {
@@ -127,7 +127,7 @@ impl<F: Flow> Handle<F> {
         let undecodable = |ty, e: kernel::InvalidPayload| ExecutionError::Undecodable { ty, reason: e.0 };
         match self.app.outcome(&self.id).await? {
             Ended::Outcome(Outcome::Completed(output)) => {
-                output.decode().map_err(|e| undecodable(std::any::type_name::<F::Output>(), e))
+                decoded(&output).map_err(|e| undecodable(std::any::type_name::<F::Output>(), e))
             }
             Ended::Outcome(Outcome::Failed(failed)) => Err(match failure::rebuilt(failed) {
                 Ok(error) => ExecutionError::Failed(error),

@@ -6,7 +6,7 @@ use kernel::{Envelope, ExecutionId, InvalidPayload, Payload, Record, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use super::{App, answer::listed, folded};
-use crate::{Fold, FoldError, Projection, ProjectionDescriptor, ports::StoreError};
+use crate::{Fold, FoldError, Projection, ProjectionDescriptor, ports::StoreError, recorded::encoded};
 
 /// How many events are read at a time.
 const PAGE: usize = 1_000;
@@ -147,6 +147,6 @@ pub fn project_as_json<'a, P: Projection>(
     Box::pin(async move {
         let state = app.project::<P>(id).await?;
         let projection = P::DESCRIPTOR.name;
-        Payload::encode(&state).map_err(|reason| ProjectError::Unserializable { projection, reason })
+        encoded(&state).map_err(|reason| ProjectError::Unserializable { projection, reason })
     })
 }

@@ -13,6 +13,7 @@ use super::{App, Handle};
 use crate::{
     Flow, FlowCall, Starting,
     ports::{Lane, StoreError, Turn},
+    recorded::encoded,
     worker::{Birth, Place},
 };
 
@@ -80,7 +81,7 @@ impl App {
     /// With an id that exists already, the same flow and input give the existing execution's handle, and nothing
     /// happens; others are a [`StartError::Conflict`]. Without one, the id is a fresh UUID (version 7).
     pub fn start<F: Flow>(&self, call: FlowCall<F>) -> Start<F> {
-        let (app, input) = (self.clone(), Payload::encode(&call.input));
+        let (app, input) = (self.clone(), encoded(&call.input));
         Start { app, input, id: None, turn: Turn::default(), flow: PhantomData }
     }
 

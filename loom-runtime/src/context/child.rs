@@ -20,7 +20,7 @@ use super::{
     ctx::{Stage, decoded},
     place::{Place, placed},
 };
-use crate::{Flow, Limits, failure};
+use crate::{Flow, Limits, failure, recorded};
 
 /// `ctx.call(flow(..))`: a future of what a child execution returns. It starts at the first poll. Dropping it cancels
 /// the child, unless [`ChildCall::on_close`] says otherwise.
@@ -59,7 +59,7 @@ impl<F: Flow> ChildCall<F> {
         (limits, denied): (Limits, Option<EffectError>),
         input: &F::Input,
     ) -> Self {
-        let (options, stage) = (Options::default(), Stage::Inert(Payload::encode(input)));
+        let (options, stage) = (Options::default(), Stage::Inert(recorded::encoded(input)));
         Self {
             cx,
             background,
@@ -119,7 +119,9 @@ impl<F: Flow> ChildCall<F> {
         let what = |of: &str| format!("the {of} of child flow `{}`", F::DESCRIPTOR.name);
         let frame = self.place.frame();
         match settled {
-            Settled::Completed(output) => decoded(&self.cx, frame, &what("outcome"), output.decode()).map(Ok),
+            Settled::Completed(output) => {
+                decoded(&self.cx, frame, &what("outcome"), recorded::decoded(&output)).map(Ok)
+            }
             Settled::Failed(failed) => {
                 decoded(&self.cx, frame, &what("failure"), failure::rebuilt(failed)).map(Err)
             }

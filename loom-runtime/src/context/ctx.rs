@@ -14,11 +14,11 @@ use super::{
     Scope, Sleep, Spawn, Suspend, Timeout, background::Background, decide::Choices, execute::Inputs,
     floor::Floor, place::Place,
 };
-use crate::Received;
 use crate::{
     Ask, DomainEvent, Flow, FlowCall, FlowDescriptor, Limits, Negotiate, Part, Registry, Site, Step,
     handed::{HandedToCall, HandedToPart, HandedToRun},
 };
+use crate::{Received, recorded::encoded};
 
 /// A flow's context. Cheap to clone.
 ///
@@ -191,7 +191,7 @@ impl Ctx {
     /// Never returns: `return ctx.continue_as_new(poll(cursor)).await`.
     pub async fn continue_as_new<F: Flow, T>(&self, call: FlowCall<F>) -> T {
         let (own, next) = (self.program.flow.name, F::DESCRIPTOR.name);
-        match Payload::encode(&call.input) {
+        match encoded(&call.input) {
             _ if own != next => {
                 let message = format!("flow `{own}` continues as `{next}`: it can only continue as itself");
                 self.cx.raise(ParkReport::new(Fault::MissingFlow, message));
@@ -288,7 +288,7 @@ impl Ctx {
     /// the log is not written again. What a crash took before it was written is.
     pub fn emit<E: DomainEvent>(&self, event: &E) {
         let place = self.place();
-        let data = match Payload::encode(event) {
+        let data = match encoded(event) {
             Ok(data) => data,
             Err(reason) => {
                 let message = format!("domain event `{}` cannot be written as JSON: {reason}", E::NAME);

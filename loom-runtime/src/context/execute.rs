@@ -82,7 +82,7 @@ impl ExecuteError {
     /// The step's own error again, for who knows its type; `None` when it was the engine, or the error is no `E`.
     pub fn own<E: Failure>(&self) -> Option<E> {
         match self {
-            Self::Failed { error, .. } => error.decode().ok(),
+            Self::Failed { error, .. } => (E::CODEC.decode)(error).ok(),
             Self::Engine(_) => None,
         }
     }

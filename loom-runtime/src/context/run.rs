@@ -19,7 +19,7 @@ use super::{
     ctx::{Stage, decoded},
     place::{Place, placed},
 };
-use crate::{Limits, Step, failure};
+use crate::{Limits, Step, failure, recorded};
 
 /// `ctx.run(step(..))`: a future of what the step returns, registered at its first poll.
 #[must_use = "a step does nothing until it is awaited"]
@@ -44,7 +44,7 @@ impl<S: Step> Run<S> {
         denied: Option<EffectError>,
         input: S::Input,
     ) -> Self {
-        let stage = Stage::Inert(Payload::encode(&input));
+        let stage = Stage::Inert((S::INPUT.encode)(&input));
         Self { cx, place, limits, denied, timeout: None, detached: false, stage, step: PhantomData }
     }
 
@@ -96,9 +96,13 @@ impl<S: Step> Future for Run<S> {
         let frame = || place.frame();
         let outcome = match settled {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(Settled::Completed(output)) => {
-                decoded(cx, frame(), &format!("the outcome of step `{}`", step.name), output.decode()).map(Ok)
-            }
+            Poll::Ready(Settled::Completed(output)) => decoded(
+                cx,
+                frame(),
+                &format!("the outcome of step `{}`", step.name),
+                recorded::decoded(&output),
+            )
+            .map(Ok),
             Poll::Ready(Settled::Failed(failed)) => decoded(
                 cx,
                 frame(),

@@ -46,18 +46,21 @@ pub const FILE: &str = "loom.shape.json";
 /// Without an argument the crate is the one at hand; `check!(name)` is for integration tests, which are crates of their
 /// own: it names the library, and so links it.
 ///
+/// It is an expression: it goes into a function with `#[test]`.
+///
 /// # Panics
 /// When they differ, with the difference and the command that writes the file anew.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __shape_check {
-    () => {
+    // In braces, as the other one: outside of a function the compiler then says that this is no item.
+    () => {{
         $crate::shape::hold(
             ::core::env!("CARGO_CRATE_NAME"),
             ::core::env!("CARGO_PKG_NAME"),
             ::core::env!("CARGO_MANIFEST_DIR"),
         )
-    };
+    }};
     ($library:ident) => {{
         use $library as _;
         $crate::shape::hold(

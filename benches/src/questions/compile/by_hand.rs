@@ -104,6 +104,7 @@ pub struct {name}_input {{ {fields} }}
 
 impl Step for {name}_{{n}} {{
     type Input = {name}_input;
+    const INPUT: Codec<{name}_input> = Codec::json();
     type Output = {output};
     type Error = ShopError;
     const DESCRIPTOR: &'static StepDescriptor = &StepDescriptor {{

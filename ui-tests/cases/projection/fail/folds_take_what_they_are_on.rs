@@ -25,7 +25,7 @@ impl Totals {
     }
 
     #[on(charge)]
-    fn charged_too(&mut self, _: &charge) {}
+    fn charged_too(&mut self, _: &u32) {}
 }
 
 fn main() {}
