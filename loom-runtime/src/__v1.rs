@@ -18,6 +18,7 @@ pub use crate::{
     callee::{Given, GivesFlow, GivesOther, GivesPart, GivesStep, ceiling_of, given, part_of, step_of},
     ceiling::Ceiling,
     context::{Ctx, ExecuteError},
+    data_type::DataType,
     descriptor::{
         Arm, Callee, FlowDescriptor, FlowFn, GateDescriptor, InputVersions, Location, LoopBound,
         MessageDescriptor, NamedAt, Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor,

@@ -4,9 +4,10 @@
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
 
 use crate::{
-    __v1::stub, Flow, FlowCall, FlowDescriptor, Part, PartCall, PartDescriptor, Step, StepCall,
+    __v1::stub, DataType, Flow, FlowCall, FlowDescriptor, Part, PartCall, PartDescriptor, Step, StepCall,
     StepDescriptor,
 };
 
@@ -119,6 +120,11 @@ impl<T: JsonSchema> Given<T> {
     }
 }
 
+impl<T: DeserializeOwned + JsonSchema> Given<T> {
+    /// What those know of it who give one, if it can be given.
+    pub const DATA: DataType = DataType::of::<T>();
+}
+
 /// The same of anything else: the methods of [`Given`] itself go before. That `ctx.run` takes no such thing is said where
 /// it is handed over, and once is enough.
 pub trait GivesOther: Sized {
@@ -126,6 +132,9 @@ pub trait GivesOther: Sized {
     fn schema() -> Schema {
         true.into()
     }
+
+    /// The same of what is given from outside.
+    const DATA: DataType = DataType::ANYTHING;
 
     /// A part that has nothing. `ctx.part` takes no such thing.
     fn part(self) -> &'static PartDescriptor {

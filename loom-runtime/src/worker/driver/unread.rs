@@ -21,7 +21,8 @@ pub(super) struct Unread {
 impl Driver {
     /// Parks an execution that cannot be revived; or ends it, if somebody cancels it, and tells those who wait for it. One
     /// whose log a newer build wrote is not ended by this one, unless by force: the cancel waits for a program that can
-    /// tell the flow. What else is in its inbox is left to the next owner.
+    /// tell the flow. Retries are used up by it; what
+    /// else is in its inbox is left to the next owner.
     pub(super) async fn close_unread(
         &mut self,
         Unread { base, next, report }: Unread,
@@ -30,8 +31,14 @@ impl Driver {
         let mut batch = Batch::parking(&self.execution, self.fence, next, report, self.engine.clock.now());
         loop {
             for waiting in self.pending().await? {
-                if !matches!(Item::read(&waiting), Some(Input::Cancel { .. })) {
-                    continue;
+                match Item::read(&waiting) {
+                    Some(Input::Cancel { .. }) => {}
+                    // The retry was made: this is how it ends.
+                    Some(Input::Noted { item }) => {
+                        batch.consumed.push(item);
+                        continue;
+                    }
+                    _ => continue,
                 }
                 let (state, is_newer) = self.what_can_be_read(base, next).await?;
                 // Where not even the start can be read, whoever says to be the parent is believed.
@@ -47,7 +54,8 @@ impl Driver {
                 {
                     closing.event = Event::ExecutionCancelled(Cancelled { reason, by });
                     batch.posts = last_posts(&state, &self.execution, &closing.event);
-                    (status, batch.consumed) = (Status::Cancelled, vec![item]);
+                    status = Status::Cancelled;
+                    batch.consumed.push(item);
                 }
             }
             if self.append(&batch, &BTreeMap::new()).await? {
