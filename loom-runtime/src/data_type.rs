@@ -76,34 +76,50 @@ pub(crate) fn validate(validator: &Validator, value: &Payload) -> Result<(), Str
         .iter_errors(&value)
         .map(|error| {
             let at = error.instance_path().to_string();
-            located(error.masked().to_string(), &at) // names what is wrong with a value, and not the value
+            located(&error.masked().to_string(), &at) // names what is wrong with a value, and not the value
         })
         .collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
 fn reads<T: DeserializeOwned>(value: &Payload) -> Result<(), String> {
-    let read = serde_json::from_str::<T>(value.as_str());
-    read.map(drop).map_err(|error| misread(value.as_str(), error))
+    read_json::<T>(value).map(drop).map_err(|misread| misread.to_string())
 }
 
-/// What serde says, with the place as people look for it.
-fn misread(text: &str, error: serde_json::Error) -> String {
+/// Where JSON does not read as a type, and why. Names fields and types, never a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", located(.reason, .at))]
+pub struct Misread {
+    /// Where, as a JSON pointer; empty for the whole.
+    pub at: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Reads a value, as [`Payload::decode`] does; what is wrong comes with its place, and an integer's bounds.
+///
+/// # Errors
+/// The value does not have the shape of `T`.
+pub fn read_json<T: DeserializeOwned>(value: &Payload) -> Result<T, Misread> {
+    serde_json::from_str(value.as_str()).map_err(|error| misread(value.as_str(), error))
+}
+
+fn misread(text: &str, error: serde_json::Error) -> Misread {
     let (place, column) = (format!(" at line {} column {}", error.line(), error.column()), error.column());
     let said = InvalidPayload::from(error).0;
     let said = said.strip_suffix(&place).unwrap_or(&said);
     let range = said.rsplit_once("expected ").and_then(|(_, ty)| range(ty));
-    let said = match range {
+    let reason = match range {
         Some((least, most)) => {
             format!("{said}: a whole number from {least} to {most}, without a fraction or an exponent")
         }
         None => said.to_owned(),
     };
-    located(said, &pointer(text.get(..column).unwrap_or_default()))
+    Misread { at: pointer(text.get(..column).unwrap_or_default()), reason }
 }
 
-fn located(said: String, at: &str) -> String {
-    if at.is_empty() { said } else { format!("{said} (at {at})") }
+fn located(said: &str, at: &str) -> String {
+    if at.is_empty() { said.to_owned() } else { format!("{said} (at {at})") }
 }
 
 /// The bounds of an integer that serde calls by this name.

@@ -64,7 +64,7 @@ pub use context::{
     Failures, NegotiateBudget, Parallel, PartRun, Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend,
     Timeout, Update, Uuid,
 };
-pub use data_type::DataType;
+pub use data_type::{DataType, Misread, read_json};
 pub use descriptor::{
     Arm, Callee, Callees, FlowDescriptor, FlowFn, GateDescriptor, InputVersions, Invoke, Location, LoopBound,
     MessageDescriptor, Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn,
