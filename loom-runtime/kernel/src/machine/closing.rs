@@ -55,7 +55,7 @@ impl Machine {
             // The retry was made: this is how it ends.
             Input::Noted { item } if !self.lets_go_alive() => {
                 self.journal.consume(item);
-                Offered::Ignored("the owner lets go")
+                Offered::Ignored("the retry is over")
             }
             _ => Offered::Ignored("the owner lets go"),
         }
