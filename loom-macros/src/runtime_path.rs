@@ -24,6 +24,11 @@ impl RuntimePath {
         quote_spanned!(Span::mixed_site()=> <#self::Given<#ty>>::schema)
     }
 
+    /// The same with whether a value reads as the type, of one that is given from outside.
+    pub(crate) fn data_of(&self, ty: impl ToTokens) -> TokenStream {
+        quote_spanned!(Span::mixed_site()=> <#self::Given<#ty>>::DATA)
+    }
+
     /// The import of what stands in for what a type does not have.
     pub(crate) fn others(&self) -> TokenStream {
         quote_spanned! {Span::mixed_site()=>

@@ -20,6 +20,7 @@ pub use crate::{
     },
     ceiling::Ceiling,
     context::{Ctx, ExecuteError},
+    data_type::DataType,
     descriptor::{
         Arm, Callee, FlowDescriptor, FlowFn, GateDescriptor, InputVersions, Location, LoopBound,
         MessageDescriptor, NamedAt, Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor,

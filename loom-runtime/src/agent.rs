@@ -56,7 +56,7 @@ impl AgentDescriptor {
 
     /// The JSON Schema of its answer.
     pub fn output(&self) -> Schema {
-        (self.flow.output)()
+        self.flow.output.schema()
     }
 
     /// The policies that it is held to.

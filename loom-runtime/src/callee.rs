@@ -4,11 +4,12 @@
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
 
 use crate::{
-    __v1::stub,
-    DomainEvent, Fact, Flow, FlowCall, FlowDescriptor, FoldError, Part, PartCall, PartDescriptor, Step,
+    DataType, DomainEvent, Fact, Flow, FlowCall, FlowDescriptor, FoldError, Part, PartCall, PartDescriptor, Step,
     StepCall, StepDescriptor,
+    __v1::stub,
     projection::NoEvent,
     recorded::{Codec, Recorded},
 };
@@ -142,6 +143,11 @@ impl<T: JsonSchema> Given<T> {
     }
 }
 
+impl<T: DeserializeOwned + JsonSchema> Given<T> {
+    /// What those know of it who give one, if it can be given.
+    pub const DATA: DataType = DataType::of::<T>();
+}
+
 /// The same of anything else: the methods of [`Given`] itself go before. That `ctx.run` takes no such thing is said where
 /// it is handed over, and once is enough.
 pub trait GivesOther: Sized {
@@ -163,6 +169,9 @@ pub trait GivesOther: Sized {
     fn schema() -> Schema {
         true.into()
     }
+
+    /// The same of what is given from outside.
+    const DATA: DataType = DataType::ANYTHING;
 
     /// A part that has nothing. `ctx.part` takes no such thing.
     fn part(self) -> &'static PartDescriptor {

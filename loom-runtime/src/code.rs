@@ -16,13 +16,18 @@ pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
         bodies.extend(part.fingerprint.to_le_bytes());
         shape.extend(shape_of(part.graph, part.callees(), &mut steps));
     }
-    let gates = gates_of(flow).into_iter().map(|gate| gate.schema);
-    let messages =
-        flow.all_messages().into_iter().flat_map(|message| [message.schema].into_iter().chain(message.reply));
+    let gates = gates_of(flow).into_iter().map(|gate| gate.answer.schema);
+    let messages = flow
+        .all_messages()
+        .into_iter()
+        .flat_map(|message| [message.body.schema].into_iter().chain(message.reply));
     let steps = steps.iter().filter_map(|name| registry.step(name));
-    let of_steps = steps.flat_map(|step| [step.input, step.output, step.error]);
-    let schemas =
-        [flow.input, flow.output, flow.error].into_iter().chain(gates).chain(messages).chain(of_steps);
+    let of_steps = steps.flat_map(|step| [step.input.schema, step.output.schema, step.error]);
+    let schemas = [flow.input.schema, flow.output.schema, flow.error]
+        .into_iter()
+        .chain(gates)
+        .chain(messages)
+        .chain(of_steps);
     shape.extend(schemas.map(|schema| schema().as_value().to_string()));
     Fingerprints { body: short(&bodies), structure: short(format!("{shape:?}").as_bytes()) }
 }
@@ -30,8 +35,7 @@ pub(crate) fn of(flow: &FlowDescriptor, registry: &Registry) -> Fingerprints {
 /// Its gates and those of its parts, each name once: the ids are in the graph.
 fn gates_of(flow: &FlowDescriptor) -> Vec<&'static GateDescriptor> {
     let mut gates: Vec<&GateDescriptor> = Vec::new();
-    let of_parts = flow.all_parts().into_iter().flat_map(|part| part.gates);
-    for gate in flow.gates.iter().chain(of_parts) {
+    for gate in flow.every_gate() {
         if gates.iter().all(|known| known.name != gate.name) {
             gates.push(gate);
         }

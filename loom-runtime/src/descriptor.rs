@@ -10,7 +10,7 @@ use kernel::{
 };
 use schemars::Schema;
 
-use crate::{Ctx, PolicyDescriptor, ScheduleDescriptor, step::StepEnv};
+use crate::{Ctx, DataType, PolicyDescriptor, ScheduleDescriptor, step::StepEnv};
 
 /// Makes the JSON Schema of a type: a function, since schemas are not constants.
 pub type SchemaFn = fn() -> Schema;
@@ -89,11 +89,11 @@ pub struct StepDescriptor {
     pub effects: &'static [&'static str],
     /// What it wants to be given.
     pub resources: &'static [ResourceDescriptor],
-    /// Of its input: an object with one property per parameter.
-    pub input: SchemaFn,
-    /// Of its output.
-    pub output: SchemaFn,
-    /// Of its error.
+    /// Its input: an object with one property per parameter.
+    pub input: DataType,
+    /// Its output.
+    pub output: DataType,
+    /// The schema of its error.
     pub error: SchemaFn,
     /// Of its tokens.
     pub fingerprint: u64,
@@ -126,11 +126,11 @@ pub struct FlowDescriptor {
     pub doc: &'static str,
     /// Where it is written.
     pub location: Location,
-    /// Of its input.
-    pub input: SchemaFn,
-    /// Of its output.
-    pub output: SchemaFn,
-    /// Of its error.
+    /// Its input, in the version of today.
+    pub input: DataType,
+    /// Its output.
+    pub output: DataType,
+    /// The schema of its error.
     pub error: SchemaFn,
     /// The versions of its input.
     pub versions: InputVersions,
@@ -191,6 +191,11 @@ impl FlowDescriptor {
     /// the counts and keys of repetitions; each frame once, in the order of the source.
     pub fn all_gates(&self) -> Vec<(String, &'static GateDescriptor)> {
         crate::app::gate_place::all(self)
+    }
+
+    /// Every gate in its body and those of its parts.
+    pub(crate) fn every_gate(&self) -> impl Iterator<Item = &'static GateDescriptor> {
+        self.gates.iter().chain(self.all_parts().into_iter().flat_map(|part| part.gates))
     }
 
     /// The messages that it and its parts wait for, each topic once, in the order in which they are found: all that may
@@ -306,8 +311,8 @@ pub struct GateDescriptor {
     pub name: &'static str,
     /// The call site's id: the name, unless `.id(..)` says another.
     pub id: &'static str,
-    /// Of an answer.
-    pub schema: SchemaFn,
+    /// An answer.
+    pub answer: DataType,
     /// The line, in the file of its flow or part.
     pub line: u32,
 }
@@ -317,9 +322,9 @@ pub struct GateDescriptor {
 pub struct MessageDescriptor {
     /// The topic.
     pub name: &'static str,
-    /// Of a message.
-    pub schema: SchemaFn,
-    /// Of the reply, where `.update::<R>()` is chained to the wait and the sender may ask for one.
+    /// A message.
+    pub body: DataType,
+    /// The schema of the reply, where `.update::<R>()` is chained to the wait and the sender may ask for one.
     pub reply: Option<SchemaFn>,
     /// The line, in the file of its flow or part.
     pub line: u32,

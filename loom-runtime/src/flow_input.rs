@@ -21,7 +21,7 @@ pub(crate) fn read<F: Flow>(input: &Payload, version: u32) -> Result<F::Input, P
         } else {
             format!("version {version}; this program writes {current}")
         };
-        let message = format!("the input of flow `{flow}` ({versions}) no longer reads as {ty}: {reason}");
+        let message = format!("the input of flow `{flow}` ({versions}) does not read as {ty}: {reason}");
         let report = ParkReport::new(Fault::Undecodable, message);
         if version > current {
             return ParkReport { help: "run a build that is at least as new as the one that wrote it".into(), ..report };

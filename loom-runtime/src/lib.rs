@@ -16,6 +16,7 @@ mod code;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod context;
+mod data_type;
 mod descriptor;
 mod diff;
 mod domain_event;
@@ -63,6 +64,7 @@ pub use context::{
     Failures, NegotiateBudget, Parallel, PartRun, Receive, ReceiveUpdate, Run, Scope, Sleep, Spawn, Suspend,
     Timeout, Update, Uuid,
 };
+pub use data_type::{DataType, Misread, read_json};
 pub use descriptor::{
     Arm, Callee, Callees, FlowDescriptor, FlowFn, GateDescriptor, InputVersions, Invoke, Location, LoopBound,
     MessageDescriptor, Node, ParallelPolicy, PartDescriptor, PartFn, ResourceDescriptor, RunFlow, SchemaFn,

@@ -422,7 +422,7 @@ fn topics(flow: &FlowDescriptor) -> Vec<RegistryError> {
         let (known, place) = *first.entry(wait.name).or_insert((wait, file));
         let what = if std::ptr::eq(known, wait) {
             continue;
-        } else if (known.schema)() != (wait.schema)() {
+        } else if known.body.schema() != wait.body.schema() {
             "messages"
         } else if known.reply.map(|schema| schema()) != wait.reply.map(|schema| schema()) {
             "replies"

@@ -333,7 +333,7 @@ pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, Attem
             Ok(input) => input,
             Err(reason) => {
                 let message = format!(
-                    "the input of step `{}` no longer reads as {}: {reason}",
+                    "the input of step `{}` does not read as {}: {reason}",
                     env.step,
                     type_name::<S::Input>()
                 );

@@ -36,7 +36,7 @@ impl ToolDescriptor {
     /// The JSON Schema of its arguments: an object with one property per parameter, described by the parameter's doc
     /// comment. Resources and the step's context are none of a model's business, and not in it.
     pub fn arguments(&self) -> Schema {
-        (self.step.input)()
+        self.step.input.schema()
     }
 
     /// Where it is written.

@@ -68,6 +68,10 @@ impl From<StoreError> for CliError {
                 .help("`logs EXECUTION --json` prints the stored events as they are"),
             StoreError::Unavailable(_) => Self::new(Exit::Store, message)
                 .help("see that the store runs, and that this program may reach it; then repeat the command"),
+            StoreError::Denied(_) => Self::refused(message).help(
+                "give the program the server's worker token: `Client::new(url)?.token(TOKEN)`, with what the server has as \
+                 `Config::worker_token`",
+            ),
             StoreError::Archived { execution, first } => {
                 Self::refused(archived(&execution, first)).help(kept(&execution))
             }
@@ -83,7 +87,9 @@ fn archived(execution: &ExecutionId, first: u64) -> String {
 
 fn kept(execution: &ExecutionId) -> String {
     let show = command(&["archive", "show"], &[execution.as_str()], &[]);
-    format!("`{show}` prints what was archived of it")
+    format!(
+        "`{show}` prints what was archived of it; with `--archive DIR`, if the program has no archive of its own"
+    )
 }
 
 impl From<ArchiveError> for CliError {
@@ -240,5 +246,20 @@ impl From<InvalidId> for CliError {
 impl From<InvalidPayload> for CliError {
     fn from(error: InvalidPayload) -> Self {
         Self::new(Exit::Store, format!("a stored value cannot be read: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A supervisor starts a worker again whose store is away; no restart gives it another token.
+    #[test]
+    fn a_store_that_lets_nobody_in_is_no_store_that_is_away() {
+        let denied = CliError::from(StoreError::Denied("the token is not known here".into()));
+        assert_eq!(denied.exit, Exit::Refused);
+        assert!(denied.message.contains("the token is not known here"), "{}", denied.message);
+        assert!(denied.help[0].contains("Config::worker_token"), "{:?}", denied.help);
+        assert_eq!(CliError::from(StoreError::Unavailable("away".into())).exit, Exit::Store);
     }
 }

@@ -42,7 +42,7 @@
 //! | 3 | the execution waits; `start` and `resume` print what for |
 //! | 4 | the execution is parked; the report is printed |
 //! | 5 | the execution was cancelled |
-//! | 6 | not found, or refused: a conflict, answered before, already ended, no log to check |
+//! | 6 | not found, or refused: a conflict, answered before, already ended, no log to check, a token that the store's server does not take |
 //! | 7 | the store cannot be opened, reached or read |
 //! | 8 | standard output, or a file of `export`, cannot be written; a reader that has gone (`\| head`) is no error |
 //! | 9 | `replay-check`: a log does not agree with this program; each is listed with its report |

@@ -39,6 +39,7 @@ pub struct Start {
     pub priority: i16,
     /// The lane that it waits in, with others that name the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [{"key": "tenant-a", "at_most": 2}]))]
     pub lane: Option<Lane>,
 }
 
@@ -48,7 +49,7 @@ pub struct Start {
 pub struct List {
     /// Only these statuses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<String>")]
+    #[schemars(with = "Vec<String>", extend("examples" = [["parked"]]))]
     pub status: Vec<Status>,
     /// Only this flow.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +57,7 @@ pub struct List {
     /// Only ids after this one, for paging.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// At most so many; 100 unless given, 1,000 at most.
+    /// At most so many; 100 unless given, 1,000 at most, and 0 for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
@@ -78,7 +79,7 @@ pub struct Log {
     /// From this sequence on.
     #[serde(default)]
     pub from: u64,
-    /// At most so many; 100 unless given, 1,000 at most.
+    /// At most so many; 100 unless given, 1,000 at most, which 0 stands for too: a log comes in pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
@@ -122,7 +123,7 @@ pub struct Gates {
     /// Only those of this execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<String>,
-    /// At most so many; 100 unless given, 1,000 at most.
+    /// At most so many; 100 unless given, 1,000 at most, and 0 for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
@@ -210,6 +211,7 @@ pub struct Judge {
     /// The step's frame.
     pub frame: String,
     /// How it ended.
+    #[schemars(extend("examples" = [{"done": "receipt 7"}, "again", "give_up"]))]
     pub verdict: Verdict,
     /// The attempt that is judged; whichever is in doubt unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -210,8 +210,10 @@ fn descriptor(flow: &Flow) -> TokenStream {
     let (shape, versions) = (shape(flow), versions(flow));
     let [input, output, error] = ["Input", "Output", "Error"].map(|of| {
         let of = Ident::new(of, Span::mixed_site());
-        runtime.schema_of(quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Flow>::#of))
+        quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Flow>::#of)
     });
+    let [input, output] = [input, output].map(|ty| runtime.data_of(ty));
+    let error = runtime.schema_of(error);
     quote_spanned! {Span::mixed_site()=>
         #runtime::FlowDescriptor {
             name: #name,

@@ -25,14 +25,14 @@ pub(crate) fn beside(call: &Call, site: usize, runtime: &RuntimePath) -> Option<
             impl #runtime::NamedAt<#site, #kind> for #body { const IT: #kind = #it; }
         }
     };
-    let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
+    let data = quote_spanned!(Span::mixed_site()=> #runtime::DataType);
     match &call.target {
-        Target::Gate { name: Some(_), ty: Some(ty) } => Some(said(schema, runtime.schema_of(ty))),
+        Target::Gate { name: Some(_), ty: Some(ty) } => Some(said(data, runtime.data_of(ty))),
         Target::Message { name: Some(_), ty: Some(ty), reply } => {
-            let message = said(schema.clone(), runtime.schema_of(ty));
+            let message = said(data, runtime.data_of(ty));
             let reply = reply.as_ref().and_then(|reply| reply.ty.as_ref()).map(|ty| {
-                let reply = runtime.schema_of(ty);
-                said(quote!((#schema,)), quote!((#reply,)))
+                let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
+                said(schema, runtime.schema_of(ty))
             });
             Some(quote!(#message #reply))
         }
@@ -70,10 +70,10 @@ pub(crate) fn gates(flow: &Flow) -> Vec<TokenStream> {
     let gate = |(site, call): (usize, &Call)| {
         let Target::Gate { name: Some(name), ty: Some(_) } = &call.target else { return None };
         let (id, line) = (&call.id, location::line(call.method.span()));
-        let schema = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn), runtime);
+        let answer = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::DataType), runtime);
         let cfgs = &call.cfgs;
         Some(quote_spanned! {Span::mixed_site()=>
-            #(#cfgs)* #runtime::GateDescriptor { name: #name, id: #id, schema: #schema, line: #line }
+            #(#cfgs)* #runtime::GateDescriptor { name: #name, id: #id, answer: #answer, line: #line }
         })
     };
     flow.calls().iter().enumerate().filter_map(gate).collect()
@@ -85,15 +85,16 @@ pub(crate) fn messages(flow: &Flow) -> Vec<TokenStream> {
     let message = |(site, call): (usize, &Call)| {
         let Target::Message { name: Some(name), ty: Some(_), reply } = &call.target else { return None };
         let line = location::line(call.method.span());
-        let schema = quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn);
-        let reply = optional(reply.as_ref().filter(|reply| reply.ty.is_some()).map(|_| {
-            let reply = said(site, &quote!((#schema,)), runtime);
-            quote_spanned!(Span::mixed_site()=> #reply.0)
-        }));
-        let schema = said(site, &schema, runtime);
+        let reply = optional(
+            reply
+                .as_ref()
+                .filter(|reply| reply.ty.is_some())
+                .map(|_| said(site, &quote_spanned!(Span::mixed_site()=> #runtime::SchemaFn), runtime)),
+        );
+        let body = said(site, &quote_spanned!(Span::mixed_site()=> #runtime::DataType), runtime);
         let cfgs = &call.cfgs;
         Some(quote_spanned! {Span::mixed_site()=>
-            #(#cfgs)* #runtime::MessageDescriptor { name: #name, schema: #schema, reply: #reply, line: #line }
+            #(#cfgs)* #runtime::MessageDescriptor { name: #name, body: #body, reply: #reply, line: #line }
         })
     };
     flow.calls().iter().enumerate().filter_map(message).collect()

@@ -217,8 +217,10 @@ fn descriptor(step: &Step) -> TokenStream {
     );
     let [input, output, error] = ["Input", "Output", "Error"].map(|of| {
         let of = Ident::new(of, Span::mixed_site());
-        runtime.schema_of(quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Step>::#of))
+        quote_spanned!(Span::mixed_site()=> <#ident as #runtime::Step>::#of)
     });
+    let [input, output] = [input, output].map(|ty| runtime.data_of(ty));
+    let error = runtime.schema_of(error);
     quote_spanned! {Span::mixed_site()=>
         #runtime::StepDescriptor {
             name: #name,

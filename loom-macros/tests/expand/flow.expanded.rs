@@ -66,8 +66,8 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Input>>::schema,
-        output: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Output>>::schema,
+        input: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Input>>::DATA,
+        output: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Output>>::DATA,
         error: <::loom::__v1::Given<<checkout as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
@@ -78,9 +78,9 @@ const _: () = {
             ::loom::__v1::GateDescriptor {
                 name: "manager",
                 id: "manager",
-                schema: <__LoomBody as ::loom::__v1::NamedAt<
+                answer: <__LoomBody as ::loom::__v1::NamedAt<
                     1,
-                    ::loom::__v1::SchemaFn,
+                    ::loom::__v1::DataType,
                 >>::IT,
                 line: ::core::line!(),
             },
@@ -267,11 +267,11 @@ const _: () = {
                 .__at(
                     {
                         #[allow(non_local_definitions)]
-                        impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
+                        impl ::loom::__v1::NamedAt<1, ::loom::__v1::DataType>
                         for __LoomBody {
-                            const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
+                            const IT: ::loom::__v1::DataType = <::loom::__v1::Given<
                                 Approval,
-                            >>::schema;
+                            >>::DATA;
                         }
                         &__LOOM_SITES[1]
                     },

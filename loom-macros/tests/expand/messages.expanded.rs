@@ -42,8 +42,8 @@ const _: () = {
             column: ::core::column!(),
             module: ::core::module_path!(),
         },
-        input: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Input>>::schema,
-        output: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Output>>::schema,
+        input: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Input>>::DATA,
+        output: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Output>>::DATA,
         error: <::loom::__v1::Given<<account as ::loom::__v1::Flow>::Error>>::schema,
         versions: ::loom::__v1::InputVersions::FIRST,
         effects: ::core::option::Option::None,
@@ -54,24 +54,20 @@ const _: () = {
         messages: &[
             ::loom::__v1::MessageDescriptor {
                 name: "deposit",
-                schema: <__LoomBody as ::loom::__v1::NamedAt<
+                body: <__LoomBody as ::loom::__v1::NamedAt<
                     0,
-                    ::loom::__v1::SchemaFn,
+                    ::loom::__v1::DataType,
                 >>::IT,
                 reply: ::core::option::Option::Some(
-                    <__LoomBody as ::loom::__v1::NamedAt<
-                        0,
-                        (::loom::__v1::SchemaFn,),
-                    >>::IT
-                        .0,
+                    <__LoomBody as ::loom::__v1::NamedAt<0, ::loom::__v1::SchemaFn>>::IT,
                 ),
                 line: ::core::line!(),
             },
             ::loom::__v1::MessageDescriptor {
                 name: "close",
-                schema: <__LoomBody as ::loom::__v1::NamedAt<
+                body: <__LoomBody as ::loom::__v1::NamedAt<
                     1,
-                    ::loom::__v1::SchemaFn,
+                    ::loom::__v1::DataType,
                 >>::IT,
                 reply: ::core::option::Option::None,
                 line: ::core::line!(),
@@ -122,18 +118,18 @@ const _: () = {
             .__at(
                 {
                     #[allow(non_local_definitions)]
+                    impl ::loom::__v1::NamedAt<0, ::loom::__v1::DataType>
+                    for __LoomBody {
+                        const IT: ::loom::__v1::DataType = <::loom::__v1::Given<
+                            u32,
+                        >>::DATA;
+                    }
+                    #[allow(non_local_definitions)]
                     impl ::loom::__v1::NamedAt<0, ::loom::__v1::SchemaFn>
                     for __LoomBody {
                         const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
-                            u32,
+                            Balance,
                         >>::schema;
-                    }
-                    #[allow(non_local_definitions)]
-                    impl ::loom::__v1::NamedAt<0, (::loom::__v1::SchemaFn,)>
-                    for __LoomBody {
-                        const IT: (::loom::__v1::SchemaFn,) = (
-                            <::loom::__v1::Given<Balance>>::schema,
-                        );
                     }
                     &__LOOM_SITES[0]
                 },
@@ -156,11 +152,11 @@ const _: () = {
                 .__at(
                     {
                         #[allow(non_local_definitions)]
-                        impl ::loom::__v1::NamedAt<1, ::loom::__v1::SchemaFn>
+                        impl ::loom::__v1::NamedAt<1, ::loom::__v1::DataType>
                         for __LoomBody {
-                            const IT: ::loom::__v1::SchemaFn = <::loom::__v1::Given<
+                            const IT: ::loom::__v1::DataType = <::loom::__v1::Given<
                                 bank::Word,
-                            >>::schema;
+                            >>::DATA;
                         }
                         &__LOOM_SITES[1]
                     },

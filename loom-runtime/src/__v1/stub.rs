@@ -5,7 +5,7 @@ use kernel::{Delivery, RetryPolicy};
 use schemars::Schema;
 
 use crate::{
-    AgentDescriptor, Budget, EventDescriptor, FlowDescriptor, Location, PartDescriptor, Policy,
+    AgentDescriptor, Budget, DataType, EventDescriptor, FlowDescriptor, Location, PartDescriptor, Policy,
     PolicyDescriptor, ProjectionDescriptor, SkillDescriptor, StepDescriptor, ToolDescriptor,
 };
 
@@ -27,8 +27,8 @@ pub const STEP: &StepDescriptor = &StepDescriptor {
     heartbeat: None,
     effects: &[],
     resources: &[],
-    input: anything,
-    output: anything,
+    input: DataType::ANYTHING,
+    output: DataType::ANYTHING,
     error: anything,
     fingerprint: 0,
     invoke: |_, _| unreachable!("this step did not compile"),
@@ -40,8 +40,8 @@ pub const FLOW: &FlowDescriptor = &FlowDescriptor {
     name: "",
     doc: "",
     location: NOWHERE,
-    input: anything,
-    output: anything,
+    input: DataType::ANYTHING,
+    output: DataType::ANYTHING,
     error: anything,
     gates: &[],
     messages: &[],

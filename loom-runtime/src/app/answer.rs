@@ -62,7 +62,7 @@ pub enum AnswerError {
         /// How it ended.
         state: GateState,
     },
-    /// The answer does not fit the gate's schema.
+    /// The answer does not fit the gate's schema, or is not what the flow reads.
     #[error("the answer does not fit: {reason}")]
     Invalid {
         /// What is wrong, and where.
@@ -137,20 +137,22 @@ impl App {
         let mut gates = self.engine.store.gates(Some(execution)).await?;
         // An earlier run may have asked the same.
         gates.retain(|gate| gate.run == row.base);
-        let schema = match gates.iter().find(|gate| gate.frame == *frame) {
+        let flow = self.registry().flow(&row.flow);
+        let fit = match gates.iter().find(|gate| gate.frame == *frame) {
             Some(known) if known.state == GateState::Open => serde_json::from_str(&known.schema)
-                .map_err(|e| AnswerError::Invalid { reason: e.to_string() })?,
+                .map_err(|e| e.to_string())
+                .and_then(|schema| gate_place::check(flow, (&known.gate, &schema), &answer)),
             // Whether it was this same answer, the inbox knows.
-            Some(known) if known.state == GateState::Answered => serde_json::Value::Bool(true),
+            Some(known) if known.state == GateState::Answered => Ok(()),
             Some(known) => return Err(AnswerError::Closed { address: gate.clone(), state: known.state }),
             None if row.status.is_terminal() => {
                 return Err(StoreError::Terminal { execution: execution.clone(), status: row.status }.into());
             }
             None => {
-                let place = self.registry().flow(&row.flow).map(|flow| gate_place::find(flow, frame));
+                let place = flow.map(|flow| gate_place::find(flow, frame));
                 let (execution, frame) = (execution.clone(), frame.clone());
                 match place {
-                    Some(Place::Gate(declared)) => (declared.schema)().as_value().clone(),
+                    Some(Place::Gate(declared)) => declared.answer.check(&answer),
                     Some(Place::Repeated(loops)) => {
                         let open = open_of(&gates);
                         return Err(AnswerError::Repetition { execution, frame, loops, open });
@@ -162,7 +164,7 @@ impl App {
                 }
             }
         };
-        fits(&schema, &answer).map_err(|reason| AnswerError::Invalid { reason })?;
+        fit.map_err(|reason| AnswerError::Invalid { reason })?;
         self.engine.limits.check_given(&answer).map_err(|reason| AnswerError::Invalid { reason })?;
         let run = row.base;
         let item = Item::Answer(Answer { run, frame: frame.clone(), answer, by: by.into() });
@@ -281,7 +283,7 @@ impl App {
         if let kernel::FrameKind::Step { step, .. } = &known.kind
             && let (Some(result), Some(step)) = (&done, self.registry().step(step))
         {
-            fits((step.output)().as_value(), result).map_err(|reason| ControlError::Invalid { reason })?;
+            step.output.check(result).map_err(|reason| ControlError::Invalid { reason })?;
         }
         let (run, attempt, by) = (Some(state.base), known.attempt, by.into());
         let key = match state.base {
@@ -321,30 +323,6 @@ impl App {
         self.engine.arrived(execution);
         Ok(posted)
     }
-}
-
-/// Whether a value fits a JSON Schema; if not, what is wrong and where.
-pub(crate) fn fits(schema: &serde_json::Value, value: &Payload) -> Result<(), String> {
-    check(&validator(schema)?, value)
-}
-
-/// A schema, ready to be checked against more than once.
-pub(crate) fn validator(schema: &serde_json::Value) -> Result<jsonschema::Validator, String> {
-    jsonschema::validator_for(schema).map_err(|e| format!("the schema itself is invalid: {e}"))
-}
-
-/// As [`fits`].
-pub(crate) fn check(validator: &jsonschema::Validator, value: &Payload) -> Result<(), String> {
-    let value: serde_json::Value = value.decode().map_err(|e| e.0)?;
-    let wrong: Vec<_> = validator
-        .iter_errors(&value)
-        .map(|error| {
-            let at = error.instance_path().to_string();
-            let error = error.masked(); // names what is wrong with a value, and not the value
-            if at.is_empty() { error.to_string() } else { format!("{error} (at {at})") }
-        })
-        .collect();
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
 /// The frame with a repetition for every loop.

@@ -1,9 +1,10 @@
 //! Where the gates of a flow can stand, by its static graph: which frames a person may answer before they are open.
 //! Not which gates are open: the store's index tells.
 
-use kernel::FrameId;
+use kernel::{FrameId, Payload};
+use serde_json::Value;
 
-use crate::{Callees, FlowDescriptor, GateDescriptor, Node, PartDescriptor};
+use crate::{Callees, FlowDescriptor, GateDescriptor, Node, PartDescriptor, data_type::fits};
 
 /// What a frame's id names.
 pub(super) enum Place {
@@ -26,6 +27,22 @@ pub(crate) fn all(flow: &FlowDescriptor) -> Vec<(String, &'static GateDescriptor
     let mut found = Vec::new();
     list((flow.graph, flow.gates, flow.callees()), None, &mut Vec::new(), &mut found);
     found
+}
+
+/// Whether an answer fits an open gate of this name, by the schema that it was opened with; and reads as what the flow
+/// takes it for, if this program's flow is the one that asks: that of another release may take another type.
+///
+/// # Errors
+/// What is wrong, and where.
+pub(super) fn check(
+    flow: Option<&FlowDescriptor>,
+    (gate, schema): (&str, &Value),
+    answer: &Payload,
+) -> Result<(), String> {
+    fits(schema, answer)?;
+    let asks = |known: &&GateDescriptor| known.name == gate && known.answer.schema().as_value() == schema;
+    let known = flow.and_then(|flow| flow.every_gate().find(asks));
+    known.map_or(Ok(()), |known| known.answer.reads(answer))
 }
 
 /// The graph of a flow or part, and what it refers to.

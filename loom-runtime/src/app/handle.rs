@@ -34,7 +34,7 @@ pub enum ExecutionError<E> {
     #[error("parked, {0}")]
     Parked(Box<ParkReport>),
     /// What is recorded no longer has the type that this program expects.
-    #[error("the recorded outcome no longer reads as {ty}: {reason}")]
+    #[error("the recorded outcome does not read as {ty}: {reason}")]
     Undecodable {
         /// The type.
         ty: &'static str,

@@ -10,10 +10,7 @@ use std::{
 use kernel::{Envelope, Event, ExecutionId, InvalidPayload, Message, Payload, Reply, Status, Timestamp};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{
-    App, Handle,
-    answer::{fits, listed},
-};
+use super::{App, Handle, answer::listed};
 use crate::{
     inbox_item::Item,
     ports::{Posted, StoreError},
@@ -40,7 +37,7 @@ pub enum SendError {
         /// The topics that it and its parts wait for.
         topics: Vec<String>,
     },
-    /// The message does not fit the schema of its topic. Only of [`SendMessage::checked`].
+    /// The message does not fit its topic. Only of [`SendMessage::checked`].
     #[error("the message does not fit topic `{topic}` of flow `{flow}`: {reason}")]
     Misfit {
         /// The flow.
@@ -171,7 +168,7 @@ impl SendMessage {
     }
 
     /// Holds the message to what the flow of this program says of itself ([`FlowDescriptor::all_messages`]): its topic is
-    /// one that the flow waits for, and it fits the schema. For people, who mistype; a program that is newer or older
+    /// one that the flow waits for, and it fits the schema and reads as the flow's type. For people, who mistype; a program that is newer or older
     /// than the one which runs the flow may be wrong about it. Nothing is held to a flow that this program does not
     /// have, nor to an execution that there is not or that has ended, which the store tells.
     ///
@@ -200,11 +197,7 @@ impl SendMessage {
             let topics = messages.iter().map(|message| message.name.to_owned()).collect();
             return Err(SendError::UnknownTopic { execution: row.id, flow: row.flow, topic, topics });
         };
-        fits((known.schema)().as_value(), body).map_err(|reason| SendError::Misfit {
-            flow: row.flow,
-            topic,
-            reason,
-        })
+        known.body.check(body).map_err(|reason| SendError::Misfit { flow: row.flow, topic, reason })
     }
 
     async fn send(self, reply_to: Option<String>) -> Result<Posted, SendError> {

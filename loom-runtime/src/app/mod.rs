@@ -21,7 +21,6 @@ use std::{sync::Arc, time::Duration};
 use kernel::{Envelope, Event, ExecutionId, ParkReport, State, Status, Timestamp};
 
 pub use answer::{AnswerError, ControlError, GateAddress};
-pub(crate) use answer::{check, validator};
 pub use branches::BranchError;
 pub use builder::{AppBuilder, BuildError};
 pub use fork::{ChildPolicy, Fork, ForkError};

@@ -85,7 +85,7 @@ impl App {
         Start { app, input, id: None, turn: Turn::default(), flow: PhantomData }
     }
 
-    /// Starts a flow by its name. The input is checked against the flow's schema.
+    /// Starts a flow by its name. The input is held to the flow's schema, and to its type.
     pub fn start_dynamic(&self, flow: impl Into<String>, input: Payload) -> StartDynamic {
         let (app, flow, place) = (self.clone(), flow.into(), Place::Worker);
         StartDynamic { app, flow, input, id: None, turn: Turn::default(), place }
@@ -178,7 +178,8 @@ impl IntoFuture for StartDynamic {
                 let known = registry.flows().map(|flow| flow.name).collect::<Vec<_>>().join(", ");
                 return Err(StartError::UnknownFlow { flow: self.flow, known });
             };
-            super::answer::fits((flow.input)().as_value(), &self.input)
+            flow.input
+                .check(&self.input)
                 .map_err(|reason| StartError::Input { flow: flow.name.into(), reason })?;
             start(&self.app, flow.name, self.input, self.id, (self.place, self.turn)).await
         })

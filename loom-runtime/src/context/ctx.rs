@@ -439,7 +439,7 @@ pub(super) fn decoded<T>(
         Ok(value) => Some(value),
         Err(reason) => {
             let ty = std::any::type_name::<T>();
-            let message = format!("{what} no longer reads as {ty}: {reason}");
+            let message = format!("{what} does not read as {ty}: {reason}");
             let report = ParkReport { frame, ..ParkReport::new(Fault::Undecodable, message) };
             cx.raise(report);
             None

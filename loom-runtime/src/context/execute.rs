@@ -20,7 +20,10 @@ use super::{
     floor::Floor,
     place::{Place, placed},
 };
-use crate::{Failure, Limits, StepDescriptor, app};
+use crate::{
+    Failure, Limits, StepDescriptor,
+    data_type::{validate, validator},
+};
 
 /// `ctx.execute("id", "step", input)`: a future of what the registered step `step` returns, as JSON.
 ///
@@ -168,11 +171,11 @@ pub(super) struct Inputs(Mutex<HashMap<&'static str, Arc<Result<Validator, Strin
 impl Inputs {
     fn refuse(&self, step: &'static StepDescriptor, input: &Payload) -> Option<EffectError> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = || Arc::new(app::validator((step.input)().as_value()));
+        let made = || Arc::new(validator(step.input.schema().as_value()));
         let schema = known.entry(step.name).or_insert_with(made).clone();
         drop(known);
-        let fits =
-            schema.as_ref().as_ref().map_err(Clone::clone).and_then(|schema| app::check(schema, input));
+        let fits = schema.as_ref().as_ref().map_err(Clone::clone);
+        let fits = fits.and_then(|schema| validate(schema, input)).and_then(|()| step.input.reads(input));
         fits.err().map(|reason| EffectError::InvalidInput { step: step.name.into(), reason })
     }
 }

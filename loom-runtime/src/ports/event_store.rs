@@ -344,10 +344,20 @@ pub enum StoreError {
     /// The stored data contradicts itself.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
+    /// The backend does not let this program in: a token or a role is missing, or another one's. Nothing was written.
+    #[error("the store does not let this program in: {0}")]
+    Denied(String),
     /// The backend cannot be reached or failed; whether the write happened is unknown. The same batch may be
     /// sent again.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+}
+
+impl StoreError {
+    /// Whether it is about the way to the store, and not about what was asked: the same may be asked again later.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Denied(_) | Self::Unavailable(_))
+    }
 }
 
 fn pointing(found: Option<&ExecutionId>) -> String {

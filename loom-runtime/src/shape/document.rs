@@ -99,8 +99,8 @@ fn sorted(value: &Value) -> Value {
 fn flow(flow: &FlowDescriptor, registry: &Registry, types: &mut Schemas) -> Value {
     let graph = nodes(flow.graph, flow.callees(), registry);
     let mut shape = body(types, (flow.gates, flow.messages), flow.callees(), flow.effects, graph);
-    shape["input"] = types.mention(flow.input);
-    shape["output"] = types.mention(flow.output);
+    shape["input"] = types.mention(flow.input.schema);
+    shape["output"] = types.mention(flow.output.schema);
     shape["error"] = types.mention(flow.error);
     if !flow.policies.is_empty() {
         shape["policies"] = flow.policies.iter().map(|policy| policy.name).collect();
@@ -185,7 +185,7 @@ fn body(
     graph: Value,
 ) -> Value {
     let gates: Map<_, _> =
-        gates.iter().map(|gate| (gate.id.to_owned(), types.mention(gate.schema))).collect();
+        gates.iter().map(|gate| (gate.id.to_owned(), types.mention(gate.answer.schema))).collect();
     let mut parts: Vec<_> = callees.parts().iter().map(|part| part.name).collect();
     parts.sort_unstable();
     let mut shape = json!({"gates": gates, "parts": parts, "graph": graph});
@@ -201,7 +201,7 @@ fn body(
 
 /// What may be sent on a topic, and what comes back.
 fn taken(message: &MessageDescriptor, types: &mut Schemas) -> Value {
-    let mut shape = json!({"message": types.mention(message.schema)});
+    let mut shape = json!({"message": types.mention(message.body.schema)});
     if let Some(reply) = message.reply {
         shape["reply"] = types.mention(reply);
     }
@@ -212,8 +212,8 @@ fn step(step: &StepDescriptor, types: &mut Schemas) -> Value {
     let mut shape = json!({
         "delivery": if step.reads { "reads" } else { delivery(step.delivery) },
         "effects": step.effects,
-        "input": types.inline(step.input),
-        "output": types.mention(step.output),
+        "input": types.inline(step.input.schema),
+        "output": types.mention(step.output.schema),
         "error": types.mention(step.error),
     });
     let RetryPolicy { attempts, initial, max, factor } = step.retry;

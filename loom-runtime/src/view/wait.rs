@@ -129,7 +129,7 @@ pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
                     continue;
                 }
                 let known = messages.iter().find(|message| message.name == topic);
-                let schema = known.map(|message| (message.schema)().to_value());
+                let schema = known.map(|message| message.body.schema().to_value());
                 let reply = known.and_then(|message| message.reply).map(|schema| schema().to_value());
                 waits.push(Wait::Message { frame, topic: topic.clone(), schema, reply });
             }
@@ -143,7 +143,7 @@ pub(super) fn waits(registry: &Registry, state: &State, gates: &[GateRow], pendi
                     FrameKind::Step { step, .. } => registry.step(step),
                     _ => None,
                 };
-                let schema = step.map(|step| (step.output)().as_value().clone());
+                let schema = step.map(|step| step.output.schema().to_value());
                 waits.push(Wait::Verdict { frame, attempt, reason, schema });
             }
             _ => {}

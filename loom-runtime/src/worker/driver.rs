@@ -555,7 +555,7 @@ impl Driver {
 
     /// A store that cannot be reached is asked again, with the same words; any other refusal ends this owner.
     async fn pause(&mut self, error: &StoreError) -> Result<(), Gone> {
-        if !matches!(error, StoreError::Unavailable(_)) {
+        if !error.is_outage() {
             return Err(Gone::Lost(error.to_string()));
         }
         tracing::warn!(execution = %self.execution, %error, "trying again");

@@ -351,7 +351,7 @@ impl Engine {
         loop {
             while let Some(service) = self.services.get(served) {
                 match self.see_to(service).await {
-                    Err(error @ StoreError::Unavailable(_)) => {
+                    Err(error) if error.is_outage() => {
                         tracing::warn!(%error, "services not seen to");
                         break;
                     }

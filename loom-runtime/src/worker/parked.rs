@@ -83,7 +83,7 @@ impl ParkedOnes {
             Try::OncePerProgram => format!("retry:{}", engine.program),
         };
         match engine.store.post(Item::Retry.into_new(&row.id, Some(key), engine.clock.now())).await {
-            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            Err(error) if error.is_outage() => return Err(error),
             Err(error) => {
                 tracing::warn!(execution = %row.id, %error, "a parked execution was not tried again")
             }
@@ -129,7 +129,7 @@ async fn judge(engine: &Engine, row: &ExecutionRow) -> Result<Try, StoreError> {
 async fn fits(engine: &Engine, row: &ExecutionRow) -> Result<Option<State>, StoreError> {
     let log = match frozen::read(&*engine.store, &row.id, row.base).await {
         Ok(log) => log,
-        Err(error @ StoreError::Unavailable(_)) => return Err(error),
+        Err(error) if error.is_outage() => return Err(error),
         Err(_) => return Ok(None),
     };
     let (checker, registry, id) = (engine.checker.clone(), engine.registry.clone(), row.id.clone());

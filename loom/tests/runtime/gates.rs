@@ -49,6 +49,17 @@ async fn asking_twice(ctx: Ctx) -> Result<u32, AskError> {
     Ok(one + two)
 }
 
+#[flow(name = "asking_for_an_amount")]
+async fn asking_for_much(ctx: Ctx) -> Result<u32, AskError> {
+    Ok(ctx.suspend::<u32>("amount").await?)
+}
+
+/// The same in another release.
+#[flow(name = "asking_for_an_amount")]
+async fn asking_for_less(ctx: Ctx) -> Result<u32, AskError> {
+    Ok(u32::from(ctx.suspend::<u8>("amount").await?))
+}
+
 #[flow(part)]
 async fn approving(ctx: Ctx) -> Result<bool, AskError> {
     Ok(ctx.suspend::<bool>("approve").await?)
@@ -84,7 +95,7 @@ fn gates_are_known_by_their_frames() {
             ("how-many", "how-many"),
         ]
     );
-    let schema = |at: usize| (gates[at].1.schema)().to_value();
+    let schema = |at: usize| gates[at].1.answer.schema().to_value();
     assert_eq!((&schema(0)["type"], &schema(1)["title"]), (&json!("boolean"), &json!("Approval")));
 }
 
@@ -183,6 +194,61 @@ on_every_store! {
         assert_eq!(gates[0].state, GateState::Open);
         handle.resume("manager", &yes(), "ada").await.unwrap();
         assert_eq!(handle.result().await.unwrap(), "fine");
+    }
+
+    /// A JSON Schema takes `1.0` for an integer, and knows no widths.
+    async fn an_answer_that_does_not_read_as_the_type_is_refused_too(rig: Rig) {
+        let app = rig.app(all()).await;
+        let handle = app.start(asking_twice()).id("ask").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        for gate in ["one", "two"] {
+            for answer in ["1.0", "1e3", "4294967296", "18446744073709551616", "-1"] {
+                let answer = Payload::parse(answer).unwrap();
+                let wrong = handle.resume(gate, &answer, "ada").await.unwrap_err();
+                assert!(matches!(wrong, AnswerError::Invalid { .. }), "{gate} {answer}: {wrong}");
+            }
+        }
+        let wrong = handle.resume("one", &1.0, "ada").await.unwrap_err().to_string();
+        assert!(wrong.contains("floating point, expected u32: a whole number from 0 to 4294967295"), "{wrong}");
+        assert!(app.pending(handle.id()).await.unwrap().is_empty());
+        handle.resume("one", &u32::MAX, "ada").await.unwrap();
+        handle.resume("two", &0, "ada").await.unwrap();
+        assert_eq!(handle.result().await.unwrap(), u32::MAX);
+    }
+
+    /// The gate was opened by code that reads more than this program's.
+    async fn an_answer_is_held_to_the_code_that_asks(rig: Rig) {
+        let old = rig.app(registry!(flows: [asking_for_much], steps: [])).await;
+        let handle = old.start(asking_for_much()).id("ask").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        old.shutdown(seconds(1)).await;
+        let new = rig.app(registry!(flows: [asking_for_less], steps: [])).await;
+        let address = "ask/amount".parse().unwrap();
+        let wrong = new.resume(&address, Payload::encode("x").unwrap(), "ada").await.unwrap_err();
+        assert!(matches!(wrong, AnswerError::Invalid { .. }), "{wrong}");
+        new.resume(&address, Payload::encode(&300).unwrap(), "ada").await.unwrap();
+        new.shutdown(seconds(1)).await;
+        let old = rig.app(registry!(flows: [asking_for_much], steps: [])).await;
+        old.work();
+        assert_eq!(old.handle::<asking_for_much>(handle.id()).result().await.unwrap(), 300);
+    }
+
+    /// A program without the flow's code knows the schema alone. The retry that a worker makes by itself is used up.
+    async fn an_answer_that_never_read_parks_and_leaves_no_retry_behind(rig: Rig) {
+        let first = rig.app(all()).await;
+        let handle = first.start(asking_twice()).id("ask").await.unwrap();
+        handle.until(&[Status::Suspended]).await.unwrap();
+        first.shutdown(seconds(1)).await;
+        let without = rig.app(registry!(flows: [], steps: [note])).await;
+        without.resume(&"ask/one".parse().unwrap(), Payload::encode(&1.0).unwrap(), "ada").await.unwrap();
+        without.shutdown(seconds(1)).await;
+        let app = rig.app(all()).await;
+        app.work();
+        let (app, id) = (&app, handle.id());
+        until(|| async { count(&told(app, id).await, "EXECUTION_PARKED") == 2 }).await;
+        assert!(app.pending(id).await.unwrap().is_empty(), "{:?}", app.pending(id).await);
+        let report = app.state(id, None).await.unwrap().parked.unwrap();
+        assert!(report.message.contains("the answer to gate `one` does not read as u32"), "{}", report.message);
     }
 
     async fn an_answer_is_given_once(rig: Rig) {

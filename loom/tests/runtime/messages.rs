@@ -115,6 +115,8 @@ on_every_store! {
         let misfit = handle.send("ask", &serde_json::json!({"m": 1})).checked().await.unwrap_err();
         assert!(matches!(&misfit, SendError::Misfit { topic, .. } if topic == "ask"), "{misfit}");
         assert!(misfit.to_string().contains("\"n\" is a required property"), "{misfit}");
+        let unread = handle.send("ask", &serde_json::json!({"n": 1.0})).checked().await.unwrap_err();
+        assert!(unread.to_string().contains("(at /n)"), "{unread}");
         assert_eq!(app.pending(handle.id()).await.unwrap(), []);
 
         // It is there before the flow asks for it, and is told of.

@@ -78,6 +78,7 @@ async fn slow_release(world: Res<World>, step: StepCx) -> loom::Result<()> {
     if world.hit("slow") <= 2 {
         step.cancelled().await;
         world.hit("told to stop");
+        return Err(loom::Error::msg("not yet"));
     }
     Ok(())
 }

@@ -29,8 +29,13 @@ async fn lingering(ctx: Ctx) -> loom::Result<()> {
     ctx.run(linger()).await
 }
 
+#[flow]
+async fn counting(_ctx: Ctx, ms: u64) -> loom::Result<u64> {
+    Ok(ms)
+}
+
 fn all() -> loom::Registry {
-    registry!(flows: [greeting, lingering], steps: [greet, linger])
+    registry!(flows: [greeting, lingering, counting], steps: [greet, linger])
 }
 
 on_every_store! {
@@ -95,6 +100,11 @@ on_every_store! {
         let app = rig.app(all()).await;
         let wrong = app.start_dynamic("greeting", Payload::encode(&7).unwrap()).await.unwrap_err();
         assert!(matches!(&wrong, StartError::Input { flow, .. } if flow == "greeting"), "{wrong}");
+        // The schema of a `u64` takes them all.
+        for ms in ["1e3", "1.0", "18446744073709551616"] {
+            let wrong = app.start_dynamic("counting", Payload::parse(ms).unwrap()).await.unwrap_err();
+            assert!(matches!(&wrong, StartError::Input { reason, .. } if reason.contains("expected u64")), "{wrong}");
+        }
         let unknown = app.start_dynamic("gretting", Payload::null()).await.unwrap_err();
         assert!(unknown.to_string().contains("greeting, lingering"), "{unknown}");
         let bad = app.start_dynamic("greeting", Payload::encode("ada").unwrap()).id("a/b").await.unwrap_err();

@@ -146,9 +146,10 @@ on_every_store! {
 
     async fn a_verdict_is_checked_and_given_once(rig: Rig) {
         let (app, handle) = in_doubt(&rig, "crash").await;
-        let text = Verdict::Done(Payload::encode("seven").unwrap());
-        let wrong = app.judge(handle.id(), &frame(), text, "ada").await.unwrap_err();
-        assert!(matches!(wrong, ControlError::Invalid { .. }), "{wrong}");
+        for wrong in [Payload::encode("seven").unwrap(), Payload::encode(&7.0).unwrap()] {
+            let wrong = app.judge(handle.id(), &frame(), Verdict::Done(wrong), "ada").await.unwrap_err();
+            assert!(matches!(wrong, ControlError::Invalid { .. }), "{wrong}");
+        }
         let other = app.judge(handle.id(), &FrameId::parsed("receipt"), Verdict::Again, "ada").await.unwrap_err();
         assert!(matches!(&other, ControlError::NotInDoubt { in_doubt, .. } if in_doubt == "charge"), "{other}");
         // Of many different verdicts at once, one counts.

@@ -145,12 +145,13 @@ pub(crate) fn parked(report: &ParkReport) -> String {
     text
 }
 
-/// The head of an execution: names and instants.
+/// The head of an execution: names and instants. A program that has no archive is told the folder of one.
 pub(crate) fn head(
     row: &ExecutionRow,
     state: &State,
     lacks_flow: bool,
     history: u64,
+    has_archive: bool,
     reader: Reader<'_>,
 ) -> String {
     let Reader { program, now, paint } = reader;
@@ -187,7 +188,8 @@ pub(crate) fn head(
         line("history", long);
     }
     if row.first > 0 {
-        let show = command(&[program, "archive", "show"], &[row.id.as_str()], &[]);
+        let folder: &[&str] = if has_archive { &[] } else { &["--archive", "DIR"] };
+        let show = command(&[program, "archive", "show"], &[row.id.as_str()], folder);
         line("archived", format!("the events before {}: {show}", row.first));
     }
     // The input is in the first event of the run.

@@ -3,7 +3,7 @@
 
 use loom_runtime::{
     AgentDescriptor, Callees, FlowDescriptor, MessageDescriptor, Node, ProjectionDescriptor, Registry,
-    RetryPolicy, SchemaFn, StepDescriptor, kernel::Delivery,
+    RetryPolicy, StepDescriptor, kernel::Delivery,
 };
 use serde_json::{Value, json};
 
@@ -66,16 +66,17 @@ fn block(flow: &FlowDescriptor, registry: &Registry, paint: Paint) -> String {
         line("overlap", at.overlap.to_string());
         line("catch up", at.catch_up.to_string());
     }
-    line("input", shorten(&hint((flow.input)().as_value()), 100));
+    line("input", shorten(&hint(flow.input.schema().as_value()), 100));
     line("steps", steps(flow, registry).join(", "));
     line("emits", emitted(flow, registry).join(", "));
     for (frame, gate) in flow.all_gates() {
-        line("gate", format!("{frame} {}", shorten(&hint((gate.schema)().as_value()), 80)));
+        line("gate", format!("{frame} {}", shorten(&hint(gate.answer.schema().as_value()), 80)));
     }
     for message in flow.all_messages() {
-        let shown = |schema: SchemaFn| shorten(&hint(schema().as_value()), 80);
-        let reply = message.reply.map(|reply| format!(" → {}", shown(reply))).unwrap_or_default();
-        line("message", format!("{} {}{reply}", message.name, shown(message.schema)));
+        let shown = |schema: &Value| shorten(&hint(schema), 80);
+        let reply =
+            message.reply.map(|reply| format!(" → {}", shown(reply().as_value()))).unwrap_or_default();
+        line("message", format!("{} {}{reply}", message.name, shown(message.body.schema().as_value())));
     }
     line("parts", flow.all_parts().iter().map(|part| part.name).collect::<Vec<_>>().join(", "));
     line("effects", flow.effects.map(|effects| effects.join(", ")).unwrap_or_default());
@@ -224,7 +225,7 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
     let gates: Vec<_> = flow
         .all_gates()
         .into_iter()
-        .map(|(frame, gate)| json!({"frame": frame, "name": gate.name, "schema": (gate.schema)().as_value()}))
+        .map(|(frame, gate)| json!({"frame": frame, "name": gate.name, "schema": gate.answer.schema().as_value()}))
         .collect();
     let messages: Vec<_> = flow.all_messages().into_iter().map(message_json).collect();
     let mut json = json!({
@@ -254,7 +255,7 @@ fn flow_json(flow: &FlowDescriptor, registry: &Registry) -> Value {
 }
 
 fn message_json(message: &MessageDescriptor) -> Value {
-    let mut json = json!({"name": message.name, "schema": (message.schema)().as_value()});
+    let mut json = json!({"name": message.name, "schema": message.body.schema().as_value()});
     if let Some(reply) = message.reply {
         json["reply"] = reply().to_value();
     }

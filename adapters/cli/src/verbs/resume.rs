@@ -65,7 +65,7 @@ impl Verbs<'_> {
         let flow = self.app.registry().flow(&self.app.row(id).await.ok()?.flow)?;
         let named = |message: &&MessageDescriptor| frame.split('#').next() == Some(message.name);
         let message = flow.all_messages().into_iter().find(named)?;
-        let schema = (message.schema)().to_value();
+        let schema = message.body.schema().to_value();
         let command = tell(&self.console.program, "send", id.as_str(), message.name, &schema);
         Some(format!("`{}` is a topic, it takes {}:\n  {command}", message.name, hint(&schema)))
     }

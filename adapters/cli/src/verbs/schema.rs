@@ -32,7 +32,7 @@ fn find(registry: &Registry, args: &Schema) -> Result<Value, CliError> {
         let known = known.or_else(|| gates.iter().find(|(_, known)| known.name == gate));
         let (_, known) =
             known.ok_or_else(|| unknown("gate", gate, gates.iter().map(|(frame, _)| frame.as_str())))?;
-        return Ok((known.schema)().to_value());
+        return Ok(known.answer.schema().to_value());
     }
     if let Some(topic) = &args.topic {
         let messages = flow(registry, name)?.all_messages();
@@ -52,12 +52,12 @@ fn find(registry: &Registry, args: &Schema) -> Result<Value, CliError> {
 }
 
 fn of_flow(flow: &'static FlowDescriptor) -> Value {
-    let gates = flow.all_gates().into_iter().map(|(frame, gate)| (frame, (gate.schema)().to_value()));
+    let gates = flow.all_gates().into_iter().map(|(frame, gate)| (frame, gate.answer.schema().to_value()));
     let messages =
         flow.all_messages().into_iter().map(|message| (message.name.to_owned(), of_message(message)));
     json!({
         "flow": flow.name,
-        "input": (flow.input)(), "output": (flow.output)(), "error": (flow.error)(),
+        "input": flow.input.schema(), "output": flow.output.schema(), "error": (flow.error)(),
         "gates": Map::from_iter(gates),
         "messages": Map::from_iter(messages),
     })
@@ -65,7 +65,7 @@ fn of_flow(flow: &'static FlowDescriptor) -> Value {
 
 /// What is taken on a topic, and what comes back.
 fn of_message(message: &MessageDescriptor) -> Value {
-    let mut json = json!({"message": (message.schema)()});
+    let mut json = json!({"message": message.body.schema()});
     if let Some(reply) = message.reply {
         json["reply"] = reply().to_value();
     }
@@ -73,7 +73,7 @@ fn of_message(message: &MessageDescriptor) -> Value {
 }
 
 fn of_step(step: &StepDescriptor, registry: &Registry) -> Value {
-    let [input, output, error] = [step.input, step.output, step.error].map(|schema| schema().to_value());
+    let (input, output, error) = (step.input.schema(), step.output.schema(), (step.error)());
     let mut json = json!({"step": step.name, "input": input, "output": output, "error": error});
     if registry.tool(step.name).is_some() {
         json["tool"] = step.name.into();

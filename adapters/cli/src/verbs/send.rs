@@ -153,12 +153,12 @@ impl Verbs<'_> {
         let told = CliError::from(error);
         let Some(flow) = flow else { return told };
         if let Some((_, gate)) = flow.all_gates().into_iter().find(|(frame, _)| *frame == topic) {
-            let command = answer(program, &format!("{id}/{topic}"), &(gate.schema)().to_value());
+            let command = answer(program, &format!("{id}/{topic}"), &gate.answer.schema().to_value());
             return told.help(format!("`{topic}` is a gate, which is answered:\n  {command}"));
         }
         let wanted = flow.all_messages().into_iter().filter(|message| all || message.name == topic);
         wanted.fold(told, |told, message| {
-            let schema = (message.schema)().to_value();
+            let schema = message.body.schema().to_value();
             let command = tell(program, verb, id.as_str(), message.name, &schema);
             told.help(format!("`{}` takes {}:\n  {command}", message.name, hint(&schema)))
         })

@@ -34,9 +34,10 @@ impl Verbs<'_> {
             self.print_json(&Whole::of(execution, &seen))?;
             return Ok(Exit::Done);
         }
-        let reader = self.reader();
+        let (reader, has_archive) = (self.reader(), self.app.archive().is_some());
         let (program, now, paint) = (reader.program, reader.now, reader.paint);
-        let mut text = head(&row, state, self.lacks_flow(&row), self.app.limits().history, reader);
+        let mut text =
+            head(&row, state, self.lacks_flow(&row), self.app.limits().history, has_archive, reader);
         let mut section = |name: &str, body: String| {
             if !body.is_empty() {
                 text.push_str(&format!("\n{}\n{}", paint.bold(name), indent(&body, 2)));

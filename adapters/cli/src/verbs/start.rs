@@ -42,7 +42,7 @@ impl Verbs<'_> {
             if !misfit {
                 return error;
             }
-            let schema = (flow.input)().to_value();
+            let schema = flow.input.schema().to_value();
             let example =
                 command(&[&self.console.program, "start"], &[flow.name, &sample(&schema).to_string()], &[]);
             error.help(format!("it takes {}:\n  {example}", hint(&schema)))

@@ -31,13 +31,14 @@ async fn old_orders_go_to_a_folder_and_are_read_there() {
     assert_eq!((&did["rehearsal"], &did["held"]), (&json!(false), &json!([])));
     shell.run(&format!("{run} {at}")).await.ends(Exit::Done).warns("no execution is due");
 
-    shell.run("logs old").await.ends(Exit::Refused).warns("archive show old");
+    let gone = shell.run("logs old").await.ends(Exit::Refused).warns("archive show old");
+    gone.warns("--archive DIR");
     // The closing event stays: what it came to is told, and where the rest is.
     let again =
         shell.run(r#"start checkout --id old --input '{"sku":"tea","qty":2}'"#).await.ends(Exit::Done);
     again.says("old completed: ");
     let shown = shell.run("show old").await.ends(Exit::Done).says("  output    ");
-    shown.says(&format!("  archived  the events before {}: shop archive show old", events - 1));
+    shown.says(&format!("  archived  the events before {}: shop archive show old --archive DIR", events - 1));
     let json = shell.run("show old --json").await.ends(Exit::Done).json();
     assert_eq!((&json["status"], &json["archived"]), (&json!("completed"), &json!(events - 1)));
     assert_eq!(json["outcome"], outcome);

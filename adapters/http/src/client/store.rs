@@ -16,6 +16,7 @@ use loom_runtime::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Client, ClientError};
+use crate::Code;
 
 /// How often a call is made that may be repeated.
 const TRIES: u32 = 4;
@@ -27,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// Calls whose answer is lost are made again where the port allows it: an append comes with the same batch id, and is
 /// applied once. Where it does not (a message without a key, a claim), the loss is
-/// [`Unavailable`](StoreError::Unavailable), unless the server was surely not reached.
+/// [`Unavailable`](StoreError::Unavailable), unless the server was surely not reached. A server that does not take the
+/// client's token makes every call [`Denied`](StoreError::Denied).
 ///
 /// As with workers on one database, the clocks of a worker and of its server have to agree to much less than a lease.
 ///
@@ -81,7 +83,11 @@ impl RemoteStore {
             // What a store says counts; `Unavailable` among it is for whoever called to repeat.
             if let ClientError::Problem(problem) = error {
                 let said = format!("`{call}`: {problem}");
-                return Err(problem.store.map_or(StoreError::Unavailable(said), |store| *store));
+                return Err(match (problem.store, problem.code) {
+                    (Some(store), _) => *store,
+                    (None, Code::Unauthorized | Code::Forbidden) => StoreError::Denied(said),
+                    (None, _) => StoreError::Unavailable(said),
+                });
             }
             let may = again == Again::Yes || matches!(error, ClientError::Transport { unsent: true, .. });
             if !may || tries == TRIES {

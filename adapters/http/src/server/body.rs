@@ -51,7 +51,10 @@ async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
 }
 
 fn too_large(size: Option<u64>, limit: usize) -> Problem {
-    let size = size.map_or_else(|| format!("more than {limit}"), |size| size.to_string());
+    let size = match size {
+        Some(size) => format!("has {size} bytes, and the limit is {limit}"),
+        None => format!("is longer than the limit of {limit} bytes"),
+    };
     let advice = "store it elsewhere and pass a reference, or raise the server's `body_limit`";
-    Problem::new(Code::PayloadTooLarge, format!("the body has {size} bytes, the limit is {limit}: {advice}"))
+    Problem::new(Code::PayloadTooLarge, format!("the body {size}: {advice}"))
 }

@@ -1,6 +1,7 @@
 //! The service: routes, who may call them, and the process around them.
 //! Not the verbs' meaning, which is the app's.
 
+mod arguments;
 mod body;
 mod config;
 mod events;
@@ -14,7 +15,7 @@ mod rpc;
 mod store;
 mod verbs;
 
-use std::{future::Future, net::SocketAddr, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, future::Future, net::SocketAddr, sync::Arc, time::Instant};
 
 use axum::{
     Router,
@@ -182,12 +183,11 @@ fn router(inner: Arc<Inner>) -> Router {
         move |request: Request| {
             answered(inner.clone(), request, async move |_, asked, parts, _| {
                 asked.role()?;
-                let detail = format!(
-                    "{} {} is no route here: {} lists them",
-                    parts.method,
-                    parts.uri.path(),
-                    route::OPENAPI
-                );
+                let (method, path) = (&parts.method, parts.uri.path());
+                let detail = match methods(path).as_slice() {
+                    [] => format!("{method} {path} is no route here: {} lists them", route::OPENAPI),
+                    taken => format!("{path} does not take {method}, but {}", taken.join(" and ")),
+                };
                 Err(Problem::new(code, detail))
             })
         }
@@ -195,6 +195,18 @@ fn router(inner: Arc<Inner>) -> Router {
     router
         .fallback(refuse(inner.clone(), Code::UnknownRoute))
         .method_not_allowed_fallback(refuse(inner, Code::MethodNotAllowed))
+}
+
+/// The methods that a path takes; none when it is no route.
+fn methods(path: &str) -> Vec<String> {
+    let fits = |route: &str| {
+        route.split('/').count() == path.split('/').count()
+            && route.split('/').zip(path.split('/')).all(|(of, is)| of.starts_with('{') || of == is)
+    };
+    let others = OTHERS.iter().map(|other| (other.path, other.method));
+    let routes = VERBS.iter().map(|route| (route.path, route.method)).chain(others);
+    let methods: BTreeSet<_> = routes.filter(|(route, _)| fits(route)).map(|(_, method)| method).collect();
+    methods.into_iter().map(|method| method.name().to_ascii_uppercase()).collect()
 }
 
 fn by<T: 'static>(method: Method, answer: impl axum::handler::Handler<T, ()>) -> MethodRouter {

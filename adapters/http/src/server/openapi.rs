@@ -36,7 +36,7 @@ pub(super) fn openapi(registry: &Registry) -> Value {
     let mut inputs = Map::new();
     for flow in registry.flows() {
         let name = format!("flow.{}.input", plain(flow.name));
-        component(&name, (flow.input)(), &mut schemas);
+        component(&name, flow.input.schema(), &mut schemas);
         inputs.insert(flow.name.into(), reference(&name));
     }
     schemas.insert("Problem".into(), problem());

@@ -16,7 +16,7 @@ impl From<StoreError> for Problem {
             StoreError::Terminal { .. } => Code::AlreadyEnded,
             StoreError::Archived { .. } => Code::Archived,
             StoreError::Corrupt(_) => Code::StoreDamaged,
-            StoreError::Unavailable(_) => Code::StoreUnavailable,
+            StoreError::Denied(_) | StoreError::Unavailable(_) => Code::StoreUnavailable,
             StoreError::BranchMoved { .. } => Code::BranchMoved,
             _ => Code::Contended,
         };

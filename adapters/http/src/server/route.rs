@@ -6,6 +6,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    arguments,
     method::Method,
     verbs::{Host, Verb},
 };
@@ -86,10 +87,5 @@ fn schema_of<V: Verb>() -> Schema {
 }
 
 async fn call<V: Verb>(host: &Host, args: Value) -> Result<Box<RawValue>, Problem> {
-    let args: V = serde_json::from_value(args).map_err(|e| {
-        // What serde says of a wrong value would show it.
-        let said = loom_runtime::kernel::InvalidPayload::from(e).0;
-        Problem::new(Code::InvalidArguments, format!("`{}` does not take this: {said}", V::NAME))
-    })?;
-    args.call(host).await
+    arguments::read::<V>(V::NAME, &args, schema_of::<V>)?.call(host).await
 }

@@ -105,7 +105,7 @@ fn told<T: Serialize>(done: Result<T, StoreError>) -> Result<Vec<u8>, Problem> {
         Ok(value) => serde_json::to_vec(&value).map_err(|e| Problem::new(Code::Unreadable, e.to_string())),
         Err(error) => {
             let code = match error {
-                StoreError::Unavailable(_) => Code::StoreUnavailable,
+                StoreError::Denied(_) | StoreError::Unavailable(_) => Code::StoreUnavailable,
                 StoreError::Corrupt(_) => Code::StoreDamaged,
                 _ => Code::StoreRefused,
             };

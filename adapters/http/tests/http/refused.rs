@@ -105,6 +105,49 @@ async fn each_refusal_has_its_code() {
 }
 
 #[tokio::test]
+async fn a_path_says_which_methods_it_takes() {
+    patiently(async {
+        let shop = Shop::open().await;
+        let takes = [
+            ("/v1/executions", "GET and POST"),
+            ("/v1/branches/main", "PUT"),
+            ("/v1/executions/a/gates/manager", "POST"),
+            ("/healthz", "GET"),
+        ];
+        for (path, methods) in takes {
+            let (status, problem) = answer(shop.request("delete", path)).await;
+            assert_eq!(status, 405, "{problem}");
+            assert_eq!(problem["detail"], format!("{path} does not take DELETE, but {methods}"));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_limit_of_none_is_all() {
+    patiently(async {
+        let shop = Shop::open().await;
+        for n in 0..3 {
+            let start =
+                json!({"flow": "checkout", "id": format!("run-{n}"), "input": {"sku": "tea", "qty": 1}});
+            shop.json("post", "/v1/executions", start).await;
+        }
+        let (_, some) = shop.get("/v1/executions?limit=2").await;
+        assert_eq!((some["executions"].as_array().unwrap().len(), &some["more"]), (2, &json!(true)));
+        let (_, all) = shop.get("/v1/executions?limit=0").await;
+        assert_eq!((all["executions"].as_array().unwrap().len(), &all["more"]), (3, &json!(false)));
+        let (status, page) = shop.get("/v1/executions/run-0/log?limit=0").await;
+        assert_eq!((status, &page["events"][0]["kind"]), (200, &json!("EXECUTION_STARTED")), "{page}");
+        // In a `u32`, and not only by the schema.
+        let start = json!({"flow": "checkout", "id": "run-3", "input": {"sku": "tea", "qty": 1.0}});
+        let (status, problem) = shop.json("post", "/v1/executions", start).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid-payload")), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().ends_with("(at /qty)"), "{problem}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_request_has_an_id() {
     patiently(async {
         let shop = Shop::open().await;
@@ -136,6 +179,8 @@ async fn bodies_are_bounded_and_json() {
         let request = shop.request("post", "/v1/executions").header("content-type", "application/json");
         let (status, problem) = answer(request.body(stream)).await;
         assert_eq!((status, &problem["code"]), (413, &json!("payload-too-large")), "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.starts_with("the body is longer than the limit of 1000 bytes"), "{detail}");
         // What a page in a browser may send to anybody.
         let request = shop.request("post", "/v1/rpc").header("content-type", "text/plain").body("{}");
         let (status, problem) = answer(request).await;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use loom::{
-    App, Memory, Status, Timestamp,
+    Memory, Status, Timestamp,
     kernel::Digest,
     ports::{Append, ClaimRequest, EventStore, Inbox, LeaseStore, ListFilter, NewItem, Posted, StoreError},
 };
@@ -191,9 +191,16 @@ async fn long_lists_come_in_pages() {
 async fn a_worker_with_another_token_is_told_so() {
     patiently(async {
         let shop = idle(&Memory::new()).await;
-        let wrong: App = app(shop.client().store());
-        let error = wrong.list(&ListFilter::default()).await.unwrap_err().to_string();
-        assert!(error.contains("worker_token"), "{error}");
+        let without = Client::new(&shop.url).unwrap();
+        let wrong = [
+            (shop.client(), "worker_token"),
+            (without.clone().token("another"), "not known here"),
+            (without, "Authorization: Bearer TOKEN"),
+        ];
+        for (client, why) in wrong {
+            let error = app(client.store()).list(&ListFilter::default()).await.unwrap_err();
+            assert!(matches!(&error, StoreError::Denied(said) if said.contains(why)), "{error}");
+        }
     })
     .await;
 }

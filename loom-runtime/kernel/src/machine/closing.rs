@@ -52,6 +52,11 @@ impl Machine {
                 self.journal.consume(item);
                 Offered::Ignored("the execution ends")
             }
+            // The retry was made: this is how it ends.
+            Input::Noted { item } if !self.lets_go_alive() => {
+                self.journal.consume(item);
+                Offered::Ignored("the retry is over")
+            }
             _ => Offered::Ignored("the owner lets go"),
         }
     }

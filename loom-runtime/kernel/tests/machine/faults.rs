@@ -376,3 +376,20 @@ fn an_end_that_comes_after_the_owner_let_go_has_no_effect() {
     play.pump();
     assert_eq!(play.log, log);
 }
+
+#[test]
+fn a_retry_that_parks_again_is_used_up() {
+    let panics = flow(|cx| async move {
+        step(&cx, "a", json!(0)).await;
+        panic!("not yet")
+    });
+    let mut play = Play::start(&panics);
+    play.done("a", json!(1));
+    play.parked(Fault::FlowPanicked);
+    let mut again = Play::reading(&play.log, &panics, play.log.len() as u64, CODE);
+    again.live();
+    again.offer(Input::Noted { item: 7 });
+    again.pump();
+    again.parked(Fault::FlowPanicked);
+    assert_eq!(again.batches.last().unwrap().consumed, [7]);
+}

@@ -12,7 +12,7 @@ use super::{ChildPolicy, ForkError};
 use crate::{
     App,
     app::{
-        answer::{fits, listed},
+        answer::listed,
         folded,
         gate_place::{self, Place},
     },
@@ -206,24 +206,28 @@ fn stub(
     let registry = app.registry();
     app.engine.limits.check_given(value).map_err(invalid)?;
     let known = prefix.state.frames.get(frame);
-    let schema = match known.map(|f| (&f.kind, is_open(f))) {
+    let flow = registry.flow(&prefix.flow);
+    let fit = match known.map(|f| (&f.kind, is_open(f))) {
         Some((FrameKind::Step { step, .. }, true)) => {
-            registry.step(step).map(|step| (step.output)().as_value().clone())
+            registry.step(step).map(|step| step.output.check(value))
         }
         Some((FrameKind::Child { flow, .. }, true)) => {
-            registry.flow(flow).map(|flow| (flow.output)().as_value().clone())
+            registry.flow(flow).map(|flow| flow.output.check(value))
         }
-        Some((FrameKind::Gate { .. }, true)) => prefix.gates.iter().rev().find_map(|e| match &e.event {
-            Event::GateOpened(e) if e.frame == *frame => e.schema.decode().ok(),
+        Some((FrameKind::Gate { gate }, true)) => prefix.gates.iter().rev().find_map(|e| match &e.event {
+            Event::GateOpened(e) if e.frame == *frame => {
+                let schema = e.schema.decode().ok()?;
+                Some(gate_place::check(flow, (gate, &schema), value))
+            }
             _ => None,
         }),
-        None => match registry.flow(&prefix.flow).map(|flow| gate_place::find(flow, frame)) {
-            Some(Place::Gate(gate)) => Some((gate.schema)().as_value().clone()),
+        None => match flow.map(|flow| gate_place::find(flow, frame)) {
+            Some(Place::Gate(gate)) => Some(gate.answer.check(value)),
             _ => return Err(prefix.unknown(frame, "open step, child or gate, nor a gate to come")),
         },
         Some(_) => return Err(prefix.unknown(frame, "open step, child or gate")),
     };
-    schema.map_or(Ok(()), |schema| fits(&schema, value)).map_err(invalid)?;
+    fit.unwrap_or(Ok(())).map_err(invalid)?;
     if known.is_none_or(|f| matches!(f.kind, FrameKind::Gate { .. })) {
         let answer = GivenAnswer { answer: value.clone(), by: forked.by.clone() };
         forked.answers.insert(frame.clone(), answer);

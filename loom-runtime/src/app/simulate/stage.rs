@@ -19,8 +19,8 @@ use super::{Asked, Script, Simulation, choices::Given, past::Past, script::Share
 use crate::{
     App, Ctx, FlowDescriptor, Registry,
     app::{
-        answer::fits,
         fork::{ForkError, Plan},
+        gate_place,
     },
     budget,
     ports::StoreError,
@@ -31,6 +31,7 @@ const MOST_EVENTS: usize = 100_000;
 
 pub(super) struct Stage {
     machine: Machine,
+    flow: &'static FlowDescriptor,
     registry: Registry,
     past: Arc<Past>,
     script: SharedScript,
@@ -78,6 +79,7 @@ impl Stage {
         });
         let mut stage = Self {
             machine: Machine::new(config, spawn),
+            flow,
             registry: app.registry().clone(),
             past,
             script,
@@ -210,8 +212,8 @@ impl Stage {
             given = self.script.lock().answer.as_mut().and_then(|answer| answer(invoke));
         }
         let Some(output) = given else { return Ok(None) };
-        let schema = self.registry.step(step).map(|step| (step.output)());
-        checked(frame, schema.as_ref().map(|schema| schema.as_value()), &output)?;
+        let fit = self.registry.step(step).map_or(Ok(()), |step| step.output.check(&output));
+        fit.map_err(|reason| ForkError::Invalid { frame: frame.clone(), reason })?;
         Ok(Some(AttemptEnd::Returned(output)))
     }
 
@@ -223,8 +225,8 @@ impl Stage {
         };
         let stub = self.script.lock().stub(frame, &flow);
         if let Some(output) = stub {
-            let schema = self.registry.flow(&flow).map(|flow| (flow.output)());
-            checked(frame, schema.as_ref().map(|schema| schema.as_value()), &output)?;
+            let fit = self.registry.flow(&flow).map_or(Ok(()), |flow| flow.output.check(&output));
+            fit.map_err(|reason| ForkError::Invalid { frame: frame.clone(), reason })?;
             return Ok(Some((child, Outcome::Completed(output))));
         }
         Ok(self.past.outcome(run, frame, &flow, digest).map(|outcome| (child, outcome)))
@@ -241,14 +243,16 @@ impl Stage {
         let answered = gates.filter_map(|(frame, gate)| {
             let names = [frame.as_str(), gate.as_str()];
             let name = names.into_iter().find(|name| script.gates.contains_key(*name))?;
-            Some((frame.clone(), name.to_owned()))
+            Some((frame.clone(), name.to_owned(), gate.clone()))
         });
-        let Some((frame, name)) = answered.min() else { return Ok(None) };
+        let Some((frame, name, gate)) = answered.min() else { return Ok(None) };
         let answer = script.gates[&name].clone();
         script.used.insert(name);
         drop(script);
-        let schema = self.schemas.get(&frame).and_then(|schema| schema.decode().ok());
-        checked(&frame, schema.as_ref(), &answer)?;
+        if let Some(schema) = self.schemas.get(&frame).and_then(|schema| schema.decode().ok()) {
+            gate_place::check(Some(self.flow), (&gate, &schema), &answer)
+                .map_err(|reason| ForkError::Invalid { frame: frame.clone(), reason })?;
+        }
         Ok(Some((frame, answer)))
     }
 
@@ -317,9 +321,4 @@ impl Stage {
         }
         offered
     }
-}
-
-fn checked(frame: &FrameId, schema: Option<&serde_json::Value>, value: &Payload) -> Result<(), ForkError> {
-    let fit = schema.map_or(Ok(()), |schema| fits(schema, value));
-    fit.map_err(|reason| ForkError::Invalid { frame: frame.clone(), reason })
 }

@@ -11,8 +11,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use loom_runtime::{
     __v1::{run_flow, schema_of},
-    CallDynamic, Ctx, Error, Flow, FlowDescriptor, Location, MessageDescriptor, OnClose, Overlap, Receive,
-    Sleep, Timestamp,
+    CallDynamic, Ctx, DataType, Error, Flow, FlowDescriptor, Location, MessageDescriptor, OnClose, Overlap,
+    Receive, Sleep, Timestamp,
     kernel::Payload,
 };
 
@@ -34,13 +34,13 @@ impl Flow for Keeper {
         name: "schedule",
         doc: "Keeps the schedule of a flow.",
         location: Location { file: file!(), line: line!(), column: 1, module: module_path!() },
-        input: schema_of::<State>,
-        output: schema_of::<()>,
+        input: DataType::of::<State>(),
+        output: DataType::of::<()>(),
         error: schema_of::<Error>,
         gates: &[],
         messages: &[MessageDescriptor {
             name: TOPIC,
-            schema: schema_of::<Control>,
+            body: DataType::of::<Control>(),
             reply: None,
             line: line!(),
         }],

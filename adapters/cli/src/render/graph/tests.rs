@@ -1,6 +1,6 @@
 //! What a static graph is drawn as. Not what `graph` prints around it: the tests of the command line have that.
 
-use loom_runtime::{Callee, Location};
+use loom_runtime::{Callee, DataType, Location};
 
 use super::*;
 
@@ -36,8 +36,8 @@ static FLOW: FlowDescriptor = FlowDescriptor {
     name: "grow",
     doc: "",
     location: HERE,
-    input: || true.into(),
-    output: || true.into(),
+    input: DataType::of::<serde_json::Value>(),
+    output: DataType::of::<serde_json::Value>(),
     error: || true.into(),
     gates: &[],
     messages: &[],

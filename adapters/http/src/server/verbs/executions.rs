@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{Host, Verb, answer, id, page, seconds, standing};
+use super::{Host, PAGE, Verb, answer, id, page, seconds, standing};
 use crate::{
     Code, Problem, args,
     server::{method::Method, route},
@@ -52,10 +52,13 @@ impl Verb for args::List {
         let limit = page(self.limit);
         let after = self.after.as_deref().map(id).transpose()?;
         // One more than is told tells whether there are more.
-        let filter = ListFilter { statuses: self.status, flow: self.flow, after, limit: limit + 1 };
+        let asked = if limit == 0 { 0 } else { limit + 1 };
+        let filter = ListFilter { statuses: self.status, flow: self.flow, after, limit: asked };
         let mut rows = host.app.list(&filter).await?;
-        let more = rows.len() > limit;
-        rows.truncate(limit);
+        let more = limit > 0 && rows.len() > limit;
+        if more {
+            rows.truncate(limit);
+        }
         let mut executions = Vec::new();
         for row in &rows {
             let code = view::waited_code(&host.app, row).await;
@@ -99,7 +102,8 @@ impl Verb for args::Log {
     async fn call(self, host: &Host) -> Result<Box<RawValue>, Problem> {
         let id = id(&self.execution)?;
         // Stored records and not events: what this build cannot read is told as it is.
-        let records = host.app.store().read(&id, self.from, page(self.limit)).await?;
+        let limit = Some(page(self.limit)).filter(|limit| *limit > 0).unwrap_or(PAGE.1);
+        let records = host.app.store().read(&id, self.from, limit).await?;
         let next = self.from + records.len() as u64;
         answer(&Events { events: records.iter().map(|record| view::Event::of(&id, record)).collect(), next })
     }

@@ -70,8 +70,9 @@ fn id(text: &str) -> Result<ExecutionId, Problem> {
     Ok(text.parse::<ExecutionId>()?)
 }
 
+/// How many are told at most; 0 for all.
 fn page(limit: Option<usize>) -> usize {
-    limit.unwrap_or(PAGE.0).clamp(1, PAGE.1)
+    limit.unwrap_or(PAGE.0).min(PAGE.1)
 }
 
 fn seconds(wait: u64) -> Duration {

@@ -43,10 +43,10 @@ impl Verb for args::Flows {
         let flows = host.app.registry().flows().map(|flow| FlowInfo {
             name: flow.name,
             doc: flow.doc,
-            input: (flow.input)().into(),
-            output: (flow.output)().into(),
+            input: flow.input.schema().into(),
+            output: flow.output.schema().into(),
             error: (flow.error)().into(),
-            gates: flow.gates.iter().map(|gate| (gate.name, (gate.schema)().into())).collect(),
+            gates: flow.gates.iter().map(|gate| (gate.name, gate.answer.schema().into())).collect(),
         });
         answer(&FlowList { flows: flows.collect() })
     }

@@ -26,8 +26,10 @@ impl Verb for args::Gates {
         let (limit, execution) = (page(self.limit), self.execution.as_deref().map(id).transpose()?);
         let gates = host.app.gates(execution.as_ref()).await?;
         let mut gates = view::unanswered(&host.app, gates, limit).await?;
-        let more = gates.len() > limit;
-        gates.truncate(limit);
+        let more = limit > 0 && gates.len() > limit;
+        if more {
+            gates.truncate(limit);
+        }
         answer(&view::Gates { gates: gates.iter().map(|gate| view::Gate::of(gate, &[])).collect(), more })
     }
 }
