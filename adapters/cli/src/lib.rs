@@ -59,6 +59,7 @@
 //! | `graph` | `{flow, nodes: [{id, kind, label, line, column, policy?, limit?, marks?, group?}], edges: [{from, to, label?}], groups: [{id, label, part, group?}], tree: [node], parts: {name: [node]}}`; the same graph drawn and as a tree, see below |
 //! | `schema` | `{flow, input, output, error, gates: {name: schema}, messages: {topic: {message, reply?}}}`, `{step, tool?, input, output, error}`, `{event, version, data}`, or the one gate or topic that was asked for |
 //! | `worker` | a line per change: `{event: "working" \| "parked" \| "stopping" \| "stopped" \| "warning", …}` |
+//! | warnings | `{warning: text}` on standard error: this database is one of several, and was opened alone |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
 //!
 //! A `node` of a graph's tree has a `kind`, a `line`, a `column` and maybe `marks`: `unbounded` for a loop of which the

@@ -1,6 +1,7 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
+mod poison;
 mod rehydrate;
 mod unread;
 
@@ -228,6 +229,7 @@ impl Driver {
 
     /// A machine that has seen the log and is live; or where and why it cannot be had.
     async fn revive(&mut self, origin: Origin) -> Result<Result<Machine, Unread>, Gone> {
+        let careful = matches!(&origin, Origin::Claimed(claim) if claim.row.takeovers > 0);
         let (flow, base, next, reason, first) = match origin {
             Origin::Created(first) => {
                 let Event::ExecutionStarted(started) = &first.event else {
@@ -239,9 +241,7 @@ impl Driver {
             Origin::Claimed(claim) => {
                 let limit = self.engine.options.takeovers;
                 if claim.take_up == TakeUp::TakenOver && claim.row.takeovers > limit {
-                    let message =
-                        format!("{} owners in a row vanished without an outcome", claim.row.takeovers);
-                    let report = ParkReport::new(Fault::Poisoned, message);
+                    let report = self.poisoned(&claim.row).await;
                     return Ok(Err(Unread { base: claim.row.base, next: claim.row.next, report }));
                 }
                 let reason = signals::why(claim.take_up).to_owned();
@@ -276,6 +276,9 @@ impl Driver {
             )))
         });
         let mut machine = Machine::new(config, spawn);
+        if careful {
+            machine.be_careful();
+        }
         match first {
             Some(first) => {
                 self.offer(&mut machine, Input::Recorded(*first));
