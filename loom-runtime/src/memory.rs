@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp};
 
 use crate::ports::{
-    Append, BatchId, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
-    GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
-    Membership, NewExecution, NewItem, Place, Posted, RESERVED, Removal, SetBranch, Slot, SnapshotStore,
-    Standing, StoreError, TakeUp, WorkerId, item_content, next_position,
+    Append, BatchId, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore,
+    ExecutionRow, GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore,
+    ListFilter, Membership, NewExecution, NewItem, Place, Posted, RESERVED, Removal, SetBranch, Slot,
+    SnapshotStore, Standing, StoreError, TakeUp, WorkerId, item_content, next_position,
 };
 
 mod shard;

@@ -4,7 +4,10 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-use loom_runtime::{App, LogSource, Registry, ports::{Caveat, ListFilter}};
+use loom_runtime::{
+    App, LogSource, Registry,
+    ports::{Caveat, ListFilter},
+};
 
 use crate::{
     args::{Cli, ReplayCheck, StoreVerb, Verb},

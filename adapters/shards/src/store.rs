@@ -9,9 +9,9 @@ use loom_runtime::{
     ExecutionId, Timestamp,
     kernel::{Record, Snapshot},
     ports::{
-        Append, BranchRegistry, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow,
-        Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal, Slot,
-        SnapshotStore, StoreError, WorkerId,
+        Append, BranchRegistry, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex,
+        GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal,
+        Slot, SnapshotStore, StoreError, WorkerId,
     },
 };
 
@@ -103,7 +103,9 @@ impl EventStore for Shards {
         let mut all = Vec::new();
         for member in &self.0.members {
             all.extend(member.store.caveats().await?.into_iter().filter_map(|caveat| match caveat {
-                Caveat::ReadOnly { why } => Some(Caveat::ReadOnly { why: format!("`{}`: {why}", member.name) }),
+                Caveat::ReadOnly { why } => {
+                    Some(Caveat::ReadOnly { why: format!("`{}`: {why}", member.name) })
+                }
                 _ => None,
             }));
         }

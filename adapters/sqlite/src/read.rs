@@ -31,7 +31,9 @@ pub(crate) async fn fetch(script: Script, readers: &SqlitePool) -> Result<Vec<Sq
 
 /// A condition: what is left here of an execution that is in another file of the fleet is of no meaning.
 fn here<'s>(script: &'s mut Script, execution: &ExecutionId) -> &'s mut Script {
-    script.sql(" AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = ? AND s.standing IN ('away', 'coming'))");
+    script.sql(
+        " AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = ? AND s.standing IN ('away', 'coming'))",
+    );
     script.bind(i64::from(Slot::of(execution.as_str()).number()))
 }
 

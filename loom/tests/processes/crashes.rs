@@ -55,7 +55,10 @@ async fn b44_a_step_that_kills_its_process_parks_the_execution() {
         let report = handle.state().await.unwrap().parked.unwrap();
         assert_eq!(report.fault, Fault::Poisoned);
         // The one that killed them has no outcome, and its start is in the log all the same.
-        assert_eq!(report.message, "3 owners in a row vanished without an outcome; the last one had begun `bomb` (bomb#0)");
+        assert_eq!(
+            report.message,
+            "3 owners in a row vanished without an outcome; the last one had begun `bomb` (bomb#0)"
+        );
         // Other workers leave it alone: they would die of it. They have other work.
         let worker = start(&dir, "work");
         let other = app.start_dynamic("adding", loom::kernel::Payload::encode(&3).unwrap());
