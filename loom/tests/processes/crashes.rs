@@ -57,7 +57,7 @@ async fn b44_a_step_that_kills_its_process_parks_the_execution() {
         // The one that killed them has no outcome, and its start is in the log all the same.
         assert_eq!(
             report.message,
-            "3 owners in a row vanished without an outcome; the last one had begun `bomb` (bomb#0)"
+            "3 owners in a row vanished without an outcome; the last one had begun `bomb`"
         );
         // Other workers leave it alone: they would die of it. They have other work.
         let worker = start(&dir, "work");

@@ -21,8 +21,11 @@ impl Driver {
         let running = self.left_running(row).await;
         let mut message = format!("{} owners in a row vanished without an outcome", row.takeovers);
         if !running.is_empty() {
-            let named: Vec<_> =
-                running.iter().take(NAMED).map(|(frame, step)| format!("`{step}` ({frame})")).collect();
+            let name = |(frame, step): (&FrameId, &String)| match frame.as_str() == step {
+                true => format!("`{step}`"),
+                false => format!("`{step}` ({frame})"),
+            };
+            let named: Vec<_> = running.iter().take(NAMED).map(name).collect();
             let more = match running.len() - named.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),
