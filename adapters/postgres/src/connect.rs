@@ -112,7 +112,8 @@ async fn prepare(link: &Link, schema: &str) -> sqlx::Result<Found> {
     let mut connection = link.connect().await?;
     let found = schema::migrate(&mut connection, schema).await?;
     if let (Found::Ready, Err(error)) = (&found, schema::speed_up(&mut connection, schema).await) {
-        tracing::warn!(%error, "claims from a backlog are slow: their index cannot be made");
+        let error = error::text(&error);
+        tracing::warn!(error, "claims from a backlog are slow: their index cannot be made");
     }
     warn_of_risks(&mut connection).await?;
     connection.close().await?;

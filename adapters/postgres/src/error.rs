@@ -182,7 +182,9 @@ pub(crate) fn unavailable(error: &sqlx::Error) -> StoreError {
         (_, Some(LOCK_TIMEOUT)) => {
             "another session has held a lock for too long; `pg_stat_activity` shows it".into()
         }
-        (_, Some("42P01")) => "the tables are gone: somebody has dropped them, or the schema".into(),
+        (_, Some("42P01")) => {
+            "the tables are gone: somebody has dropped them, or the schema, or has revoked the role's USAGE of it".into()
+        },
         _ => text(error),
     })
 }
