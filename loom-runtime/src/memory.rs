@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp};
 
 use crate::ports::{
-    Append, BatchId, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
-    GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore, ListFilter,
-    Membership, NewExecution, NewItem, Place, Posted, RESERVED, Removal, SetBranch, Slot, SnapshotStore,
-    Standing, StoreError, TakeUp, WorkerId, item_content, next_position,
+    Append, BatchId, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore,
+    ExecutionRow, GateChange, GateIndex, GateRow, GateState, Inbox, InboxId, InboxItem, Lease, LeaseStore,
+    ListFilter, Membership, NewExecution, NewItem, Place, Posted, RESERVED, Removal, SetBranch, Slot,
+    SnapshotStore, Standing, StoreError, TakeUp, WorkerId, item_content, next_position,
 };
 
 mod shard;
@@ -146,6 +146,7 @@ impl EventStore for Memory {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         let mut tables = self.tables();
+        tables.shows(execution)?;
         let Execution { row, records, .. } = tables.of(execution)?;
         let Some(from) = from.checked_sub(row.first) else {
             return Err(StoreError::Archived { execution: execution.clone(), first: row.first });
@@ -155,7 +156,9 @@ impl EventStore for Memory {
     }
 
     async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
-        Ok(self.tables().executions.get(execution).map(|found| found.row.clone()))
+        let tables = self.tables();
+        tables.shows(execution)?;
+        Ok(tables.executions.get(execution).map(|found| found.row.clone()))
     }
 
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
@@ -189,6 +192,10 @@ impl EventStore for Memory {
             kept.retain(|sequence, _| !last && *sequence > until);
         }
         Ok(true)
+    }
+
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        Ok(Caveat::of_part(self).await?.into_iter().collect())
     }
 }
 
@@ -422,6 +429,14 @@ impl Tables {
     /// Refuses what is in another store of the fleet.
     fn see_to(&self, id: &ExecutionId) -> Result<(), StoreError> {
         if self.is_here(id) { Ok(()) } else { Err(StoreError::Elsewhere(id.clone())) }
+    }
+
+    /// The same for who reads: what is frozen is read.
+    fn shows(&self, id: &ExecutionId) -> Result<(), StoreError> {
+        match self.places.get(usize::from(Slot::of(id.as_str()).number())) {
+            Some(place) if !place.standing.is_read() => Err(StoreError::Elsewhere(id.clone())),
+            _ => Ok(()),
+        }
     }
 
     fn is_here(&self, id: &ExecutionId) -> bool {

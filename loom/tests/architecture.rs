@@ -58,6 +58,28 @@ fn ring(folder: &str) -> u8 {
     }
 }
 
+/// Programs depend on the facade alone: what an adapter can encrypt, they must be able to turn on.
+#[test]
+fn encryption_is_a_feature_of_the_facade() {
+    let metadata = metadata();
+    let facade =
+        metadata["packages"].as_array().unwrap().iter().find(|p| p["name"] == "loom-durable").unwrap();
+    let turned_on: BTreeSet<_> =
+        facade["features"]["tls"].as_array().unwrap().iter().map(|on| on.as_str().unwrap()).collect();
+    let mut adapters = BTreeSet::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let of_house = text(package, "name").strip_prefix("loom-durable-");
+        if let (Some(name), true) = (of_house, package["features"].get("tls").is_some()) {
+            let dependency =
+                facade["dependencies"].as_array().unwrap().iter().find(|d| d["name"] == package["name"]);
+            let rename = dependency.and_then(|dependency| dependency["rename"].as_str());
+            adapters.insert(format!("{}?/tls", rename.unwrap_or(name)));
+        }
+    }
+    assert!(!adapters.is_empty());
+    assert_eq!(turned_on, adapters.iter().map(String::as_str).collect());
+}
+
 #[test]
 fn arrows_point_inward() {
     let metadata = metadata();

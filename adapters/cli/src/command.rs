@@ -4,7 +4,10 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-use loom_runtime::{App, LogSource, Registry, ports::ListFilter};
+use loom_runtime::{
+    App, LogSource, Registry,
+    ports::{Caveat, ListFilter},
+};
 
 use crate::{
     args::{Cli, ReplayCheck, StoreVerb, Verb},
@@ -59,6 +62,9 @@ async fn of_store(
         Ok(app) => app,
         Err(error) => return tell(&error, json, console),
     };
+    if !matches!(verb, StoreVerb::Worker(_)) {
+        warn_of_part(&app, json, console).await;
+    }
     let exit = match (Verbs { app: &app, console, json }).run(verb).await {
         // It is closed already, or is not to be waited for.
         Ok(Exit::Interrupted) => return Exit::Interrupted,
@@ -69,6 +75,18 @@ async fn of_store(
         }
     };
     if close(&app, console, GRACE).await { exit } else { Exit::Interrupted }
+}
+
+/// Whoever looks into one of several databases sees a part, and is told so. A store that fails is told of by the verb.
+async fn warn_of_part(app: &App, json: bool, console: &mut Console) {
+    let caveats = app.store().caveats().await.unwrap_or_default();
+    for part in caveats.iter().filter(|caveat| matches!(caveat, Caveat::Part { .. })) {
+        let text = match json {
+            true => serde_json::json!({"warning": part.to_string()}).to_string(),
+            false => format!("{} {part}", Paint(console.colours).yellow("warning:")),
+        };
+        console.say(&text);
+    }
 }
 
 /// Help goes where results go, a mistake where errors go.

@@ -75,6 +75,8 @@ impl From<StoreError> for CliError {
             StoreError::Archived { execution, first } => {
                 Self::refused(archived(&execution, first)).help(kept(&execution))
             }
+            StoreError::Elsewhere(_) => Self::refused(message)
+                .help("let the program open all of its databases as one store: `Shards::open([(\"one\", …), (\"two\", …)])`"),
             _ => Self::refused(message).help("somebody else was faster: repeat the command"),
         }
     }

@@ -85,6 +85,7 @@
 //! | `serve` | as `worker`, and `{event: "listening", address, token?}`: the token if it was made for this run |
 //! | `shards census` | `{databases: [{name, slots}]}` |
 //! | `shards move-slots` `spread` `drain` `finish` | `{rehearsal: false, slots}`; with `--dry-run` `{rehearsal: true, moves: [{from, to, slots, executions}]}` |
+//! | warnings | `{warning: text}` on standard error: this database is one of several, and was opened alone |
 //! | errors | `{error: {code, name, message, help: [text]}}` |
 //!
 //! A `node` of a graph's tree has a `kind`, a `line`, a `column` and maybe `marks`: `unbounded` for a loop of which the

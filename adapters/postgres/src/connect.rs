@@ -57,26 +57,7 @@ impl PostgresOptions {
     /// [`ConnectError`] says what is wrong and what to do. A server that is away is waited for as long as
     /// [`patience`](Self::patience) says: nothing durable runs without it.
     pub async fn connect(self, url: &str) -> Result<Postgres, ConnectError> {
-        // sqlx takes any scheme, and what it says of a URL may hold the password.
-        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err(ConnectError::BadUrl { reason: "it does not begin with `postgres://`".into() });
-        }
-        let options = PgConnectOptions::from_str(url)
-            .map_err(|_| ConnectError::BadUrl { reason: "its parts cannot be told apart".into() })?;
-        let first = self.schema.chars().next();
-        let is_name = first.is_some_and(|first| !first.is_ascii_digit())
-            && self.schema.len() <= 63
-            && self.schema.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
-        if !is_name {
-            return Err(ConnectError::BadSchema { schema: self.schema });
-        }
-        let options = options.disable_statement_logging().statement_cache_capacity(256);
-        let options = match options.get_application_name() {
-            Some(_) => options,
-            None => options.application_name("loom"),
-        };
-        let server = server(&options);
-        let link = Link::new(options, &self.schema, self.patience);
+        let (link, server) = self.link(url)?;
         let started = Instant::now();
         loop {
             let error = match prepare(&link, &self.schema).await {
@@ -91,13 +72,48 @@ impl PostgresOptions {
             }
         }
     }
+
+    /// As [`connect`](Self::connect), when somebody first asks: nothing is sent now, so that the server may be away, and no
+    /// table is made. For the standby of a [`Replica`](crate::Replica), whose tables are its primary's.
+    ///
+    /// # Errors
+    /// The URL or the name of the schema is none.
+    pub fn connect_lazy(self, url: &str) -> Result<Postgres, ConnectError> {
+        let (link, _) = self.link(url)?;
+        Ok(Postgres::new(&link, &self.schema, self.readers))
+    }
+
+    /// The way to the server that a URL names, and the server for people.
+    fn link(&self, url: &str) -> Result<(Link, String), ConnectError> {
+        // sqlx takes any scheme, and what it says of a URL may hold the password.
+        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Err(ConnectError::BadUrl { reason: "it does not begin with `postgres://`".into() });
+        }
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|_| ConnectError::BadUrl { reason: "its parts cannot be told apart".into() })?;
+        let first = self.schema.chars().next();
+        let is_name = first.is_some_and(|first| !first.is_ascii_digit())
+            && self.schema.len() <= 63
+            && self.schema.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
+        if !is_name {
+            return Err(ConnectError::BadSchema { schema: self.schema.clone() });
+        }
+        let options = options.disable_statement_logging().statement_cache_capacity(256);
+        let options = match options.get_application_name() {
+            Some(_) => options,
+            None => options.application_name("loom"),
+        };
+        let server = server(&options);
+        Ok((Link::new(options, &self.schema, self.patience), server))
+    }
 }
 
 async fn prepare(link: &Link, schema: &str) -> sqlx::Result<Found> {
     let mut connection = link.connect().await?;
     let found = schema::migrate(&mut connection, schema).await?;
     if let (Found::Ready, Err(error)) = (&found, schema::speed_up(&mut connection, schema).await) {
-        tracing::warn!(%error, "claims from a backlog are slow: their index cannot be made");
+        let error = error::text(&error);
+        tracing::warn!(error, "claims from a backlog are slow: their index cannot be made");
     }
     warn_of_risks(&mut connection).await?;
     connection.close().await?;

@@ -55,7 +55,10 @@ pub enum ConnectError {
     },
     /// The role may not do what a store does.
     #[error(
-        "{server}: {reason}; let the role own schema `{schema}`: `CREATE SCHEMA {schema} AUTHORIZATION <role>`"
+        "{server}: {reason}; let the role own schema `{schema}`: `CREATE SCHEMA {schema} AUTHORIZATION <role>`; or, where \
+         another role's tables are in it already, let that one run `GRANT USAGE ON SCHEMA {schema} TO <role>; GRANT SELECT, \
+         INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO <role>; GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA \
+         {schema} TO <role>`"
     )]
     NotAllowed {
         /// Where.
@@ -101,6 +104,11 @@ pub enum ConnectError {
     },
 }
 
+/// What went wrong, in the server's words if it has any: sqlx tells the line of the server's own source besides.
+pub(crate) fn text(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |said| said.message().to_owned())
+}
+
 /// SQLSTATE, when the server itself reports.
 fn code_of(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
@@ -120,7 +128,7 @@ const SAFER: &str = if cfg!(feature = "tls") {
     "name the authority of its certificate in the URL (`sslrootcert=ca.pem`), and the host as the certificate does; or let \
      the server have `ssl = on`"
 } else {
-    "turn on the feature `tls` of loom-durable-postgres"
+    "turn on the feature `tls` of `loom-durable`"
 };
 
 /// Whether another try, on another connection, may well succeed.
@@ -174,8 +182,10 @@ pub(crate) fn unavailable(error: &sqlx::Error) -> StoreError {
         (_, Some(LOCK_TIMEOUT)) => {
             "another session has held a lock for too long; `pg_stat_activity` shows it".into()
         }
-        (_, Some("42P01")) => "the tables are gone: somebody has dropped them, or the schema".into(),
-        _ => error.to_string(),
+        (_, Some("42P01")) => {
+            "the tables are gone: somebody has dropped them, or the schema, or has revoked the role's USAGE of it".into()
+        },
+        _ => text(error),
     })
 }
 
@@ -196,10 +206,15 @@ pub(crate) fn connect_error(
     waited: Duration,
     error: &sqlx::Error,
 ) -> ConnectError {
-    let reason = error.to_string();
+    let reason = text(error);
     let schema = schema.to_owned();
     match code_of(error).as_deref() {
         Some("25006") => ConnectError::ReadOnly { server },
+        // The catalogue has the table, for everybody; a schema that the role may not use is passed over by names.
+        Some("42P01") => {
+            let reason = format!("the role may not use schema `{schema}`");
+            ConnectError::NotAllowed { server, schema, reason }
+        }
         Some("42501") => ConnectError::NotAllowed { server, schema, reason },
         Some(LOCK_TIMEOUT) => ConnectError::Locked { server, schema },
         Some(code) if code.starts_with("28") || code == "3D000" => ConnectError::Refused { server, reason },

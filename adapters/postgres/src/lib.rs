@@ -34,9 +34,9 @@
 //! **Standbys.** [`Replica`] sends what only looks (lists, logs, gates) to a streaming standby, and everything that decides to the
 //! primary.
 //!
-//! **Encryption.** Turn on the feature `tls`; `sslmode` in the URL says what is demanded. Where the network is not yours, that is
-//! `?sslmode=verify-full`: the server's certificate must name the host, and come from a public authority or from that of
-//! `&sslrootcert=ca.pem`. `require` encrypts, and takes any certificate.
+//! **Encryption.** Turn on the feature `tls`, which the facade has too; `sslmode` in the URL says what is demanded. Where the
+//! network is not yours, that is `?sslmode=verify-full`: the server's certificate must name the host, and come from a public
+//! authority or from that of `&sslrootcert=ca.pem`. `require` encrypts, and takes any certificate.
 
 mod append;
 mod branch;

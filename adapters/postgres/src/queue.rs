@@ -237,7 +237,7 @@ impl<K: Kind> Group<K> {
         for (question, reply) in self.questions.iter().zip(self.replies) {
             let refusal = match error::is_of_data(error) {
                 _ if error::is_elsewhere(error) => StoreError::Elsewhere(K::subject(question).clone()),
-                true => row::corrupt(K::subject(question).as_str(), &error.to_string()),
+                true => row::corrupt(K::subject(question).as_str(), &error::text(error)),
                 false => error::unavailable(error),
             };
             drop(reply.send(Err(refusal)));

@@ -12,10 +12,19 @@ use crate::row::{self, Reader};
 /// At least one row, which tells an empty rest from an unknown execution.
 pub(crate) const RECORDS: &str = "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta, e.first \
      FROM executions AS e LEFT JOIN events AS v ON v.execution = e.key AND v.sequence >= $2 \
-     WHERE e.id = $1 AND e.status <> 'awaited' ORDER BY v.sequence LIMIT $3";
+     WHERE e.id = $1 AND e.status <> 'awaited' \
+     AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = $4 AND s.standing IN ('away', 'coming')) \
+     ORDER BY v.sequence LIMIT $3";
 
-pub(crate) const EXECUTION: &str =
-    row::execution!(" FROM executions AS e WHERE e.id = $1 AND e.status <> 'awaited'");
+/// What is left here of an execution that is in another database of the fleet is of no meaning.
+pub(crate) const EXECUTION: &str = row::execution!(
+    " FROM executions AS e WHERE e.id = $1 AND e.status <> 'awaited' \
+     AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = $2 AND s.standing IN ('away', 'coming'))"
+);
+
+/// Why the server takes no writes; NULL when it does.
+pub(crate) const READ_ONLY: &str = "SELECT CASE WHEN pg_is_in_recovery() THEN 'it is a standby' \
+     WHEN current_setting('transaction_read_only') = 'on' THEN 'it is set to read only' END";
 
 pub(crate) const INBOX_WAITING: &str = "SELECT e.id FROM executions AS e WHERE e.worker = $1 AND EXISTS \
      (SELECT 1 FROM inbox AS i WHERE i.execution = e.key AND NOT i.consumed) ORDER BY e.id";

@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use loom_runtime::{
     kernel::{ExecutionId, Record, Snapshot, Timestamp},
     ports::{
-        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        Append, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, Shard, Slot, SnapshotStore, StoreError, WorkerId,
     },
 };
 use sqlx::PgPool;
@@ -52,6 +52,14 @@ impl Postgres {
         Self::options().connect(url).await
     }
 
+    /// The store of a server that may be away now, a standby: [`PostgresOptions::connect_lazy`] with the default options.
+    ///
+    /// # Errors
+    /// The URL is none.
+    pub fn connect_lazy(url: &str) -> Result<Self, ConnectError> {
+        Self::options().connect_lazy(url)
+    }
+
     /// Options, to connect otherwise.
     pub fn options() -> PostgresOptions {
         PostgresOptions::default()
@@ -76,6 +84,10 @@ impl Postgres {
         self.incoming.close().await;
         tokio::join!(self.pool.close(), self.hints.close());
     }
+}
+
+fn slot(execution: &ExecutionId) -> i32 {
+    Slot::of(execution.as_str()).number().into()
 }
 
 /// Runs what may be repeated on a connection of the pool, for as long as the link is patient. A macro, since the
@@ -130,15 +142,22 @@ impl EventStore for Postgres {
     ) -> Result<Vec<Record>, StoreError> {
         let rows = on_pool!(self, connection => {
                         let records = sqlx::query(read::RECORDS).bind(execution.as_str()).bind(integer(from));
-                        records.bind(integer(limit.max(1) as u64)).fetch_all(connection)
+                        records.bind(integer(limit.max(1) as u64)).bind(slot(execution)).fetch_all(connection)
         })?;
+        if rows.is_empty() {
+            self.shows(execution).await?;
+        }
         read::records(&rows, execution, from, limit)
     }
 
     async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
         let row = on_pool!(self, connection => {
-                        sqlx::query(read::EXECUTION).bind(execution.as_str()).fetch_optional(connection)
+                        let row = sqlx::query(read::EXECUTION).bind(execution.as_str()).bind(slot(execution));
+                        row.fetch_optional(connection)
         })?;
+        if row.is_none() {
+            self.shows(execution).await?;
+        }
         row.as_ref().map(row::read).transpose()
     }
 
@@ -154,6 +173,14 @@ impl EventStore for Postgres {
 
     async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
         on_pool!(self, connection => removal::remove(connection, removal))?
+    }
+
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        let why: Option<String> = on_pool!(self, connection => {
+                        sqlx::query_scalar(read::READ_ONLY).fetch_one(connection)
+        })?;
+        let read_only = why.map(|why| Caveat::ReadOnly { why });
+        Ok(read_only.into_iter().chain(Caveat::of_part(self).await?).collect())
     }
 }
 

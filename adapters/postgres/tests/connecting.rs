@@ -62,6 +62,31 @@ async fn a_role_needs_a_schema_and_no_more() {
     Owner::create(&store, "a").await.append(1).await;
 }
 
+/// Tables of another role's: what is missing is said, as statements that its owner can run.
+#[tokio::test]
+async fn what_a_role_may_not_use_is_granted_by_what_is_said() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let schema = cluster.fresh();
+    let options = || Postgres::options().schema(schema.clone());
+    options().connect(cluster.url()).await.expect("a store").close().await;
+    let mut owner = raw(cluster.url(), &schema).await;
+    run(&mut owner, &format!("CREATE ROLE {schema}_guest LOGIN")).await;
+    let guest = cluster.url().replace("loom@", &format!("{schema}_guest@"));
+    let refused = options().connect(&guest).await.expect_err("it may use nothing").to_string();
+    assert!(refused.contains(&format!("the role may not use schema `{schema}`")), "{refused}");
+    // Without its tables, the server says which; and no line of its own source.
+    run(&mut owner, &format!("GRANT USAGE ON SCHEMA {schema} TO {schema}_guest")).await;
+    let refused = options().connect(&guest).await.expect_err("it may read nothing").to_string();
+    assert!(refused.contains("permission denied for table migrations;"), "{refused}");
+    let (_, grants) = refused.split_once("run `").expect("statements");
+    run(&mut owner, &grants.trim_end_matches('`').replace("<role>", &format!("{schema}_guest"))).await;
+    let store = options().connect(&guest).await.expect("a store");
+    let mut owner = Owner::create(&store, "a").await;
+    owner.append(1).await;
+    store.post(item("a", None, "1")).await.expect("posted");
+    assert_eq!(pending(&store, "a").await.len(), 1);
+}
+
 /// A migration that waits for a lock would stop everybody behind it.
 #[tokio::test]
 async fn a_migration_does_not_wait_for_ever() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fixture::*;
 use loom_runtime::ports::{
-    Append, ClaimRequest, Close, EventStore, GateIndex, Inbox, LeaseStore, ListFilter, StoreError,
+    Append, Caveat, ClaimRequest, Close, EventStore, GateIndex, Inbox, LeaseStore, ListFilter, StoreError,
 };
 use postgres::{Postgres, Replica, cluster::Cluster};
 
@@ -178,6 +178,51 @@ async fn a_standby_that_is_gone_is_done_without() {
     assert!(refused.starts_with("the store is unavailable: the standby"), "{refused}");
     two.standby.start_again().expect("it starts again");
     is_fit(&fails).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_starts_while_its_standby_is_down() {
+    let Some(mut two) = Two::start().await else { return };
+    Owner::create(&two.primary, "a").await;
+    two.standby.stop();
+    let standby = || {
+        let options = Postgres::options().schema(two.schema.clone()).patience(Duration::from_millis(500));
+        options.connect_lazy(two.standby.url()).expect("a URL")
+    };
+    let falls_back = Replica::of(two.primary.clone(), standby());
+    let fails = Replica::of(two.primary.clone(), standby()).at_most_behind(LONG).or_fail();
+    assert_eq!(falls_back.list(&ListFilter::default()).await.expect("the primary's").len(), 1);
+    fails.list(&ListFilter::default()).await.expect_err("it is down");
+    two.standby.start_again().expect("it starts");
+    is_fit(&fails).await;
+    assert_eq!(fails.list(&ListFilter::default()).await.expect("the standby's").len(), 1);
+    let refused = Postgres::connect_lazy("mysql://db").expect_err("no URL of ours");
+    assert!(matches!(refused, postgres::ConnectError::BadUrl { .. }), "{refused}");
+}
+
+#[loom::flow]
+async fn seven(ctx: loom::Ctx) -> loom::Result<u32> {
+    Ok(ctx.decide("seven", || 7).await)
+}
+
+/// A worker on a standby, or on the primary of before, gets nothing done: it has to know, and to go on once it is promoted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_says_that_it_takes_no_writes() {
+    let Some(two) = Two::start().await else { return };
+    assert_eq!(two.primary.caveats().await, Ok(vec![]));
+    let app = loom::App::builder().store(two.primary.clone()).build().expect("an app");
+    let input = loom_runtime::kernel::Payload::encode(&()).expect("JSON");
+    app.start_dynamic("seven", input).id("a").detached().await.expect("started");
+    two.catches_up().await;
+    let standby = connect(&two.standby, &two.schema).await;
+    let why = "it is a standby".into();
+    assert_eq!(standby.caveats().await, Ok(vec![Caveat::ReadOnly { why }]));
+    let worker = loom::App::builder().store(standby.clone()).build().expect("an app");
+    worker.work();
+    two.on(&two.standby, "SELECT pg_promote()").await;
+    assert_eq!(worker.handle::<seven>(&id("a")).result().await.expect("a result"), 7);
+    assert_eq!(standby.caveats().await, Ok(vec![]));
+    worker.shutdown(Duration::ZERO).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,8 +9,8 @@ use loom_runtime::{
     ExecutionId, Timestamp,
     kernel::{Record, Snapshot},
     ports::{
-        Append, BranchRegistry, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex, GateRow,
-        Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal, Renewal,
+        Append, BranchRegistry, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex,
+        GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal, Renewal,
         Slot, SnapshotStore, StoreError, WorkerId,
     },
 };
@@ -96,6 +96,20 @@ impl EventStore for Shards {
             return Ok(false);
         }
         self.touch(removal.execution.as_str(), |store| store.remove(removal)).await
+    }
+
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        // Each is a part, and together they are none.
+        let mut all = Vec::new();
+        for member in &self.0.members {
+            all.extend(member.store.caveats().await?.into_iter().filter_map(|caveat| match caveat {
+                Caveat::ReadOnly { why } => {
+                    Some(Caveat::ReadOnly { why: format!("`{}`: {why}", member.name) })
+                }
+                _ => None,
+            }));
+        }
+        Ok(all)
     }
 }
 

@@ -5,7 +5,7 @@ use loom_runtime::{
     kernel::{ExecutionId, FrameId, Record, Timestamp},
     ports::{
         BranchRow, ClaimRequest, ExecutionRow, GateRow, GateState, InboxId, InboxItem, ListFilter, RESERVED,
-        StoreError, WorkerId,
+        Slot, StoreError, WorkerId,
     },
 };
 use sqlx::{SqlitePool, sqlite::SqliteRow};
@@ -29,6 +29,14 @@ pub(crate) async fn fetch(script: Script, readers: &SqlitePool) -> Result<Vec<Sq
     })
 }
 
+/// A condition: what is left here of an execution that is in another file of the fleet is of no meaning.
+fn here<'s>(script: &'s mut Script, execution: &ExecutionId) -> &'s mut Script {
+    script.sql(
+        " AND NOT EXISTS (SELECT 1 FROM slots AS s WHERE s.slot = ? AND s.standing IN ('away', 'coming'))",
+    );
+    script.bind(i64::from(Slot::of(execution.as_str()).number()))
+}
+
 pub(crate) async fn records(
     readers: &SqlitePool,
     execution: &ExecutionId,
@@ -39,10 +47,11 @@ pub(crate) async fn records(
     script.sql(
         "SELECT e.next, v.sequence, v.kind, v.at, v.schema, v.payload, v.meta, e.first FROM executions AS e \
          LEFT JOIN events AS v ON v.execution = e.key AND v.sequence >= ? \
-         WHERE e.id = ? ORDER BY v.sequence LIMIT ?;",
+         WHERE e.id = ?",
     );
     // At least one row, which tells an empty rest from an unknown execution.
-    script.bind(integer(from)).bind(execution.as_str()).bind(integer(limit.max(1) as u64));
+    script.bind(integer(from)).bind(execution.as_str());
+    here(&mut script, execution).sql(" ORDER BY v.sequence LIMIT ?;").bind(integer(limit.max(1) as u64));
     let rows = fetch(script, readers).await?;
     let Some(first) = rows.first() else { return Err(StoreError::Unknown(execution.clone())) };
     let head = Reader::new(first, execution.as_str());
@@ -86,8 +95,8 @@ pub(crate) async fn execution(
     execution: &ExecutionId,
 ) -> Result<Option<ExecutionRow>, StoreError> {
     let mut script = Script::default();
-    script.sql("SELECT ").sql(row::EXECUTION).sql(" FROM executions AS e WHERE e.id = ?;");
-    script.bind(execution.as_str());
+    script.sql("SELECT ").sql(row::EXECUTION).sql(" FROM executions AS e WHERE e.id = ?");
+    here(script.bind(execution.as_str()), execution).sql(";");
     fetch(script, readers).await?.first().map(row::execution).transpose()
 }
 

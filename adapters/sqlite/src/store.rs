@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use loom_runtime::{
     kernel::{ExecutionId, Record, Snapshot, Timestamp},
     ports::{
-        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        Append, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, Shard, SnapshotStore, StoreError, WorkerId,
     },
 };
 use sqlx::SqlitePool;
@@ -90,11 +90,19 @@ impl EventStore for Sqlite {
         from: u64,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        read::records(&self.readers, execution, from, limit).await
+        let read = read::records(&self.readers, execution, from, limit).await;
+        if matches!(read, Err(StoreError::Unknown(_))) {
+            self.shows(execution).await?;
+        }
+        read
     }
 
     async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
-        read::execution(&self.readers, execution).await
+        let row = read::execution(&self.readers, execution).await?;
+        if row.is_none() {
+            self.shows(execution).await?;
+        }
+        Ok(row)
     }
 
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
@@ -103,6 +111,10 @@ impl EventStore for Sqlite {
 
     async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
         self.ask(removal.clone(), Request::Remove).await
+    }
+
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        Ok(Caveat::of_part(self).await?.into_iter().collect())
     }
 }
 

@@ -128,7 +128,9 @@ impl Fault {
             Self::MissingStep => "register the step again, or link its crate with `loom::link!`",
             Self::MissingResource => "add `.provide(..)` to the App builder",
             Self::MissingId => "call it inside `#[flow]` through `ctx`, or give it an explicit `.id(\"…\")`",
-            Self::Poisoned => "find what kills the process (see the last started step), mend it, then retry",
+            Self::Poisoned => {
+                "find what kills the process (a step that had begun, if the message names one; else the flow itself), mend it, then retry"
+            }
             Self::InDoubt => {
                 "find out whether the effect happened, then give a verdict: done, again, or give-up"
             }

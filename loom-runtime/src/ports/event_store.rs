@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use kernel::{Digest, ExecutionId, Record, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{GateChange, InboxId, Lease, NewItem, Turn, WorkerId};
+use super::{Caveat, GateChange, InboxId, Lease, NewItem, Turn, WorkerId};
 
 /// Names one attempted transition, so that a retry after a lost acknowledgement is recognised.
 pub type BatchId = Digest;
@@ -54,6 +54,12 @@ pub trait EventStore: Send + Sync {
     /// of earlier runs that have begun among them and are not open. Once only its last event is left of an ended log, its
     /// inbox goes too, the keys in it, all of its gates and snapshots, and what was unfit for it.
     async fn remove(&self, removal: &Removal) -> Result<bool, StoreError>;
+
+    /// What somebody who works on it should know, as it is now: that it is one of several, that it takes no writes. Workers
+    /// ask when they begin, and now and then; nothing rests on the answer.
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        Ok(Vec::new())
+    }
 }
 
 /// A removal of the first events of a log, and how the execution has to be for it.

@@ -11,6 +11,7 @@
 
 mod archive;
 mod branches;
+mod caveat;
 mod content;
 mod event_store;
 mod gate_index;
@@ -24,6 +25,7 @@ use std::any::Any;
 
 pub use archive::{ArchiveError, ArchiveStore};
 pub use branches::{BranchRegistry, BranchRow, SetBranch};
+pub use caveat::Caveat;
 pub use event_store::{
     Append, BatchId, Close, Created, EventStore, ExecutionRow, ListFilter, NewExecution, Removal, StoreError,
 };

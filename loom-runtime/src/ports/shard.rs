@@ -94,6 +94,11 @@ impl Standing {
         }
     }
 
+    /// Whether its executions are read here.
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::Here | Self::Leaving)
+    }
+
     /// The standing with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Away, Self::Coming, Self::Here, Self::Leaving].into_iter().find(|one| one.name() == name)
@@ -219,7 +224,8 @@ pub fn item_content(kind: &str, payload: &str) -> Digest {
 /// A store that can be one of several.
 ///
 /// Its other ports are as ever, but for executions whose slot is not here: those cannot be created, appended or posted to,
-/// and no claim takes them. Whoever reads one looks afterwards whether its slot is still here.
+/// and no claim takes them; neither their rows nor their logs are read. Whoever reads otherwise looks afterwards whether the slot
+/// is still here. With some of the slots and not all, it has a [caveat](super::Caveat::Part).
 #[async_trait]
 pub trait Shard: Store {
     /// The fleet that it belongs to, if any.
@@ -238,6 +244,14 @@ pub trait Shard: Store {
 
     /// The place of one slot; `None` when it is no member.
     async fn place(&self, slot: Slot) -> Result<Option<Place>, StoreError>;
+
+    /// Refuses an id whose slot is not read here, for those who have not found it.
+    async fn shows(&self, id: &ExecutionId) -> Result<(), StoreError> {
+        match self.place(Slot::of(id.as_str())).await? {
+            Some(place) if !place.standing.is_read() => Err(StoreError::Elsewhere(id.clone())),
+            _ => Ok(()),
+        }
+    }
 
     /// Changes places, if every one is as expected: all or nothing, and answers whether they are so now; that they were so
     /// before is the retry of a lost answer. Whoever was writing has finished when it returns; whoever writes from then on finds the new places.

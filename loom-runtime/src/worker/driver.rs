@@ -1,6 +1,7 @@
 //! The driver: one task that feeds one machine and does what it says.
 //! No decision is taken here: the machine says what, the store says whether it counts.
 
+mod poison;
 mod rehydrate;
 
 use std::{
@@ -223,6 +224,7 @@ impl Driver {
 
     /// A machine that has seen the log and is live; or about to park, where the flow cannot be run.
     async fn revive(&mut self, origin: Origin) -> Result<Machine, Gone> {
+        let careful = matches!(&origin, Origin::Claimed(claim) if claim.row.takeovers > 0);
         let (mut fault, mut reason) = (None, String::new());
         let (flow, base, next, first) = match origin {
             Origin::Created(first) => {
@@ -235,8 +237,7 @@ impl Driver {
             Origin::Claimed(claim) => {
                 let (row, limit) = (claim.row, self.engine.options.takeovers);
                 if claim.take_up == TakeUp::TakenOver && row.takeovers > limit {
-                    let message = format!("{} owners in a row vanished without an outcome", row.takeovers);
-                    fault = Some(ParkReport::new(Fault::Poisoned, message));
+                    fault = Some(self.poisoned(&row).await);
                 }
                 signals::why(claim.take_up).clone_into(&mut reason);
                 (row.flow, row.base, row.next, None)
@@ -250,6 +251,9 @@ impl Driver {
             fault = fault.or_else(|| Some(ParkReport::new(Fault::MissingFlow, message)));
         }
         let mut machine = self.machine(descriptor);
+        if careful {
+            machine.be_careful();
+        }
         if let Some(report) = fault {
             self.offer(&mut machine, Input::Fault(report));
         }

@@ -36,6 +36,9 @@ use crate::{
 /// How long a shutdown may wait at most: for ever, to all intents.
 const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
 
+/// Between two looks at what is to be known of the store.
+const CAVEATS: Duration = Duration::from_secs(30);
+
 /// Executions that one claim takes at most.
 const AT_ONCE: usize = 256;
 
@@ -144,8 +147,9 @@ impl Engine {
             return;
         }
         signals::works(self);
-        let claims = self.clone();
+        let (claims, caveats) = (self.clone(), self.clone());
         tokio::spawn(async move { claims.stop.clone().run_until_cancelled(claims.claim_loop()).await });
+        tokio::spawn(async move { caveats.stop.clone().run_until_cancelled(caveats.caveat_loop()).await });
     }
 
     /// Keeps this worker's leases from now on, and takes up nothing by itself.
@@ -344,6 +348,16 @@ impl Engine {
             self.poke.notify_one();
         }
         undriven
+    }
+
+    /// Tells what is to be known of the store, for as long as it is so. A store that fails is told of by the claims.
+    async fn caveat_loop(self: Arc<Self>) {
+        loop {
+            for caveat in self.store.caveats().await.unwrap_or_default() {
+                tracing::warn!(%caveat, "the store is not what it seems");
+            }
+            tokio::time::sleep(CAVEATS).await;
+        }
     }
 
     async fn claim_loop(self: Arc<Self>) {

@@ -35,7 +35,8 @@ pub struct WorkerOptions {
     /// unless set. Executions that are woken beyond that wait for those before them, and are handed back after as long as a
     /// lease holds: another worker may have room. One log that is larger than this is still read, by itself.
     pub memory: u64,
-    /// After how many take-overs without an outcome an execution is parked. 5 unless set.
+    /// How often in a row an execution may be taken over without an outcome: 5 times unless set, and then it is parked. What kills
+    /// its process does so once more than that, since its first owner did not take it over.
     pub takeovers: u32,
     /// How long an execution that only waits for a near timer stays in memory. 50 ms unless set.
     pub linger: Duration,

@@ -31,6 +31,10 @@ impl Paint {
         self.with("31", text)
     }
 
+    pub(crate) fn yellow(self, text: &str) -> String {
+        self.with("33", text)
+    }
+
     fn with(self, colour: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\u{1b}[{colour}m{text}\u{1b}[0m") } else { text.to_owned() }
     }

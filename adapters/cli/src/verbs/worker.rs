@@ -25,6 +25,9 @@ use crate::{
 /// How often a worker looks for what has parked.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How often it says what is wrong with its store.
+const CAVEATS: Duration = Duration::from_secs(30);
+
 /// At most so many executions are counted at the start.
 const COUNTED: usize = 10_000;
 
@@ -62,6 +65,7 @@ impl Verbs<'_> {
                 "warning: no flows are linked in; `loom::link!` links crates that no code names",
             );
         }
+        self.tell_caveats().await;
         self.warn_of_missing_flows().await?;
         let parked = parked(self.app).await?.into_iter().map(|row| (row.id, row.next)).collect();
         let mut long = BTreeSet::new();
@@ -78,7 +82,7 @@ impl Verbs<'_> {
         beside: impl Future<Output = CliError>,
     ) -> Result<(), CliError> {
         let mut beside = std::pin::pin!(beside);
-        let mut wait = LOOK;
+        let (mut wait, mut told) = (LOOK, Instant::now());
         loop {
             tokio::select! {
                 () = self.console.stop.asked() => return Ok(()),
@@ -87,6 +91,10 @@ impl Verbs<'_> {
                     let began = Instant::now();
                     self.tell_parked(&mut seen.parked).await;
                     self.tell_long(&[Status::Running], &mut seen.long).await;
+                    if told.elapsed() >= CAVEATS {
+                        self.tell_caveats().await;
+                        told = Instant::now();
+                    }
                     // Many parked executions are not looked at all the time.
                     wait = LOOK.max(began.elapsed() * 20);
                 }
@@ -139,6 +147,16 @@ impl Verbs<'_> {
             &format!("warning: {message}"),
         );
         Ok(())
+    }
+
+    /// Tells that the store is a part, or takes no writes. One that fails is tried again, as the worker itself does.
+    async fn tell_caveats(&mut self) {
+        for caveat in self.app.store().caveats().await.unwrap_or_default() {
+            self.tell(
+                &json!({"event": "warning", "message": caveat.to_string()}),
+                &format!("warning: {caveat}"),
+            );
+        }
     }
 
     /// Tells of executions that parked since the last look, here or in another worker.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use cli::{Exit, Stop};
+use loom::ports::{Membership, Shard};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -68,6 +69,34 @@ async fn a_worker_tells_programs_what_it_does() {
     let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
     assert_eq!(last, json!({"event": "stopped", "clean": true}));
     shell.run("worker --grace soon").await.ends(Exit::Usage).warns("30s");
+}
+
+/// One of several databases, without a slot of its own.
+async fn one_of_several() -> Shell {
+    let shell = Shell::default();
+    let member = Membership { name: "two".into(), fleet: "f".into(), ordinal: 1 };
+    shell.store.join(&member, false, 0).await.unwrap();
+    shell
+}
+
+#[tokio::test]
+async fn one_of_several_databases_says_so() {
+    let shell = one_of_several().await;
+    let warning = "warning: this is database `two`, one of several, with 0 of 1024 slots";
+    shell.run("list").await.ends(Exit::Done).warns(warning).warns("Shards::open");
+    let said = shell.run("list --json").await.ends(Exit::Done);
+    let told: serde_json::Value = serde_json::from_str(&said.err).unwrap();
+    assert!(told["warning"].as_str().unwrap().starts_with("this is database `two`"), "{told}");
+    for line in ["show order-7", "start till --id order-7 --input 5"] {
+        let said = shell.run(line).await.ends(Exit::Refused);
+        said.warns("`order-7` is not in this database, which is one of several")
+            .warns("help: let the program open all");
+    }
+    let worker = begin(&shell, "worker --json");
+    worker.has_said(&worker.out, r#"{"event":"warning","message":"this is database `two`"#).await;
+    worker.signals.send(()).unwrap();
+    assert_eq!(worker.ended.await.unwrap(), Exit::Done);
+    assert_eq!(worker.err.text(), "");
 }
 
 /// A start of a flow whose only step takes so long, and has begun.

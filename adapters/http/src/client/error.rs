@@ -44,7 +44,7 @@ pub enum ClientError {
     #[error("{0:?} is no address of a server: expected `http://host:port`")]
     Url(String),
     /// No TLS in this build.
-    #[error("{0:?} wants TLS, and this build has none: turn on the feature `tls` of `loom-durable-http`")]
+    #[error("{0:?} wants TLS, and this build has none: turn on the feature `tls` of `loom-durable`")]
     NoTls(String),
 }
 

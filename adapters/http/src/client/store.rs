@@ -8,7 +8,7 @@ use loom_runtime::{
     ExecutionId, Timestamp,
     kernel::{Record, Snapshot},
     ports::{
-        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        Append, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
         Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
@@ -151,6 +151,10 @@ impl EventStore for RemoteStore {
     async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
         // Whoever asks again is told that it has not removed anything.
         self.repeatedly("remove", removal, Again::OnlyUnsent).await
+    }
+
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        self.call("caveats", &()).await
     }
 }
 

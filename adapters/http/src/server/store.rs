@@ -32,6 +32,7 @@ pub(super) async fn call(store: &dyn Store, call: &str, body: &[u8]) -> Result<V
             told(store.list(&ListFilter { limit, ..filter }).await)
         }
         "remove" => told(store.remove(&given(body)?).await),
+        "caveats" => told(store.caveats().await),
         "claim" => told(store.claim(&given(body)?).await),
         "renew" => {
             let (worker, until) = given::<(String, _)>(body)?;

@@ -166,4 +166,7 @@ fn an_address_is_checked_at_once() {
     if cfg!(not(feature = "tls")) {
         assert!(matches!(Client::new("https://shop"), Err(ClientError::NoTls(_))));
     }
+    // The feature is one of the crate that programs depend on.
+    let said = ClientError::NoTls("https://shop".into()).to_string();
+    assert!(said.ends_with("turn on the feature `tls` of `loom-durable`"), "{said}");
 }

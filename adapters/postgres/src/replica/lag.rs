@@ -77,7 +77,7 @@ impl Lag {
         }
         let replayed = match tokio::time::timeout(PATIENCE, replayed(standby)).await {
             Ok(Ok(replayed)) => replayed,
-            Ok(Err(error)) => return Err(self.fails(error.to_string())),
+            Ok(Err(error)) => return Err(self.fails(error::text(&error))),
             Err(_) => return Err(self.fails(format!("it does not answer within {PATIENCE:?}"))),
         };
         let Some(replayed) = replayed else {

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use loom_runtime::{
     kernel::{ExecutionId, Record, Snapshot, Timestamp},
     ports::{
-        Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
+        Append, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
         Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
     },
@@ -32,7 +32,7 @@ use crate::Postgres;
 /// use std::time::Duration;
 /// use postgres::{Postgres, Replica};
 /// let primary = Postgres::connect("postgres://shop:secret@db-1.internal/shop").await?;
-/// let standby = Postgres::connect("postgres://shop:secret@db-2.internal/shop").await?;
+/// let standby = Postgres::connect_lazy("postgres://shop:secret@db-2.internal/shop")?;
 /// let store = Replica::of(primary, standby).at_most_behind(Duration::from_secs(5));
 /// # Ok(()) }
 /// ```
@@ -47,7 +47,8 @@ use crate::Postgres;
 /// clock has to be right, and a standby that was cut off is found.
 ///
 /// **When it is down**, too far behind, or no standby any more, the primary answers; with [`or_fail`](Self::or_fail)
-/// the call fails as unavailable, and says why.
+/// the call fails as unavailable, and says why. Connected to lazily, as above, it may be down when a program starts, and is used
+/// once it is there.
 ///
 /// A process that writes all the time (a worker) gains little by it; one that shows what goes on gains most.
 #[derive(Clone, Debug)]
@@ -202,6 +203,10 @@ impl EventStore for Replica {
 
     async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
         self.wrote(self.primary.remove(removal).await)
+    }
+
+    async fn caveats(&self) -> Result<Vec<Caveat>, StoreError> {
+        self.primary.caveats().await
     }
 }
 

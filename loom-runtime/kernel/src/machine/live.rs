@@ -280,6 +280,7 @@ impl Machine {
         let sequence = self.commit(Event::StepStarted(started))?;
         // Starts of sibling steps are no facts that an effect could rest on, everything else is.
         let barrier = match delivery {
+            _ if self.careful => sequence + 1,
             Delivery::Pure => 0,
             // A crash counts as an attempt only if the attempt is on record.
             Delivery::AtLeastOnce if self.terms(&frame).0.counts_crashes() => sequence + 1,

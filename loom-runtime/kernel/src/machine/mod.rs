@@ -309,6 +309,8 @@ pub struct Machine {
     flush: bool,
     /// Set while the owner drains: no attempt is handed out any more.
     held: bool,
+    /// No attempt is handed out before its start is durable.
+    careful: bool,
     clock: Timestamp,
     fault: Option<ParkReport>,
     /// The code that wrote the log so far, when it is not this one: it may read what this one cannot.
@@ -379,6 +381,7 @@ impl Machine {
             facts: 0,
             flush: false,
             held: false,
+            careful: false,
             clock: Timestamp::EPOCH,
             fault: None,
             home: None,
@@ -468,6 +471,12 @@ impl Machine {
     /// Hands out no more attempts: the owner drains, and will hand the execution back.
     pub fn hold(&mut self) {
         self.held = true;
+    }
+
+    /// Hands attempts out only once their starts are durable, all of them: the log of an execution whose owners vanish is to tell
+    /// what was running.
+    pub fn be_careful(&mut self) {
+        self.careful = true;
     }
 
     /// Whether attempts run that were handed out.
