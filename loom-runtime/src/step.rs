@@ -300,6 +300,11 @@ impl StepEnv {
         self.resources.get().ok_or(missing)
     }
 
+    /// The step's name.
+    pub fn step(&self) -> &'static str {
+        self.step
+    }
+
     /// The step's view of the attempt.
     pub fn cx(&self) -> StepCx {
         self.cx.clone()
@@ -320,8 +325,26 @@ impl StepEnv {
     }
 }
 
+/// A step whose input can be taken apart into what its function was called with: for what stands in for its body.
+/// `#[step]` implements it.
+pub trait StepArguments: Step {
+    /// The function's parameters, as a tuple.
+    type Arguments;
+
+    /// Takes an input apart.
+    fn arguments(input: Self::Input) -> Self::Arguments;
+}
+
 /// Runs one attempt of `S`: what `StepDescriptor::invoke` points to.
 pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, AttemptEnd> {
+    invoke_with::<S, _>(input, env, S::body)
+}
+
+/// Runs one attempt of `S` with another body: its input and outcome are read and written as those of its own.
+pub fn invoke_with<S: Step, B>(input: Payload, env: StepEnv, body: B) -> BoxFuture<'static, AttemptEnd>
+where
+    B: FnOnce(S::Input, &StepEnv) -> Result<StepBody<S::Output, S::Error>, MissingResource> + Send + 'static,
+{
     Box::pin(async move {
         let input: S::Input = match input.decode() {
             Ok(input) => input,
@@ -336,7 +359,7 @@ pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, Attem
                 );
             }
         };
-        let body = match S::body(input, &env) {
+        let body = match body(input, &env) {
             Ok(body) => body,
             Err(missing) => {
                 let report = ParkReport::new(kernel::Fault::MissingResource, missing.to_string());

@@ -138,6 +138,8 @@ fn implementation(step: &Step) -> TokenStream {
         }
         StepParam::Unusable(_) => None,
     });
+    let inputs: Vec<_> = step.inputs().collect();
+    let (types, fields) = (inputs.iter().map(|param| &param.ty), inputs.iter().map(|param| &param.ident));
     // On the user's name, so that a body that is not `Send` is reported there.
     let at_name = name.span().resolved_at(Span::mixed_site());
     let future = quote_spanned!(at_name=> ::std::boxed::Box::pin(__loom_body(#(#args),*)));
@@ -157,6 +159,12 @@ fn implementation(step: &Step) -> TokenStream {
             > {
                 #(#resources)*
                 ::core::result::Result::Ok(#future)
+            }
+        }
+        impl #runtime::StepArguments for #name {
+            type Arguments = (#(#types,)*);
+            fn arguments(__loom_input: Self::Input) -> Self::Arguments {
+                (#(__loom_input.#fields,)*)
             }
         }
     }

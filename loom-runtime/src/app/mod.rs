@@ -114,6 +114,14 @@ impl App {
         self.engine.shut_down(grace).await;
     }
 
+    /// Ends this program's work as a killed process does: flows and steps are dropped where they wait, nothing is finished and
+    /// nothing is handed back; what is called on it from now on has no effect on executions. For simulations: what a flow
+    /// or step does between two waits is not interrupted.
+    #[doc(hidden)]
+    pub fn crash(&self) {
+        self.engine.crash();
+    }
+
     /// What the store knows of the executions, in order of their ids.
     ///
     /// # Errors
