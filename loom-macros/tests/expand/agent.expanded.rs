@@ -98,6 +98,12 @@ const _: () = {
             )
         }
     }
+    impl ::loom::__v1::StepArguments for find_order {
+        type Arguments = (String,);
+        fn arguments(__loom_input: Self::Input) -> Self::Arguments {
+            (__loom_input.number,)
+        }
+    }
     #[allow(clippy::unused_async, clippy::too_many_arguments)]
     async fn __loom_body(number: String) -> Result<Order, ShopError> {
         shop::order(number).await

@@ -124,6 +124,12 @@ const _: () = {
             )
         }
     }
+    impl ::loom::__v1::StepArguments for reserve {
+        type Arguments = (String, u32);
+        fn arguments(__loom_input: Self::Input) -> Self::Arguments {
+            (__loom_input.sku, __loom_input.qty)
+        }
+    }
     #[allow(clippy::unused_async, clippy::too_many_arguments)]
     async fn __loom_body(
         stock: Res<Warehouse>,
