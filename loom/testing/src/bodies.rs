@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Makes an attempt in place of the step's own body.
-type StandIn = Arc<dyn Fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd> + Send + Sync>;
+pub(crate) type StandIn = Arc<dyn Fn(Payload, StepEnv) -> BoxFuture<'static, AttemptEnd> + Send + Sync>;
 
 /// What of an execution a body was run for.
 pub(crate) type Place = (ExecutionId, FrameId);

@@ -4,8 +4,10 @@
 #[doc(hidden)]
 pub mod __v1;
 mod bodies;
+mod cassette;
 mod compare;
 mod disturbance;
+mod golden;
 mod mock;
 mod rounds;
 mod script;
@@ -16,6 +18,7 @@ mod verdict;
 mod wire;
 mod world;
 
+pub use golden::replay;
 pub use mock::{StepFunction, Stub};
 pub use tally::Tally;
 pub use test::Test;

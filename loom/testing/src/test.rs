@@ -1,7 +1,7 @@
 //! A test of flows, as its body sees it: what stands in for the world, and what is done to executions from outside.
 //! Not what it is put through: that are the attribute's arguments.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use loom_runtime::{
     __v1::Step,
@@ -25,13 +25,14 @@ use crate::{
 /// What is set up here holds for the whole run of the body; a body that is run several times sets it up several times. It
 /// takes the part of the world outside: what it holds, counters say, no crash sets back.
 pub struct Test {
-    world: World,
-    folder: &'static str,
+    pub(crate) world: World,
+    /// That of the package, from which files are named.
+    pub(crate) folder: &'static Path,
 }
 
 impl Test {
     pub(crate) fn new(world: World, folder: &'static str) -> Self {
-        Self { world, folder }
+        Self { world, folder: Path::new(folder) }
     }
 
     /// Gives every step that wants a `Res<T>` this one. Those of steps that are [mocked](Self::mock) need not be there.
@@ -130,8 +131,13 @@ impl Test {
         self.world.boot();
         let flow = F::DESCRIPTOR.name;
         let taken = self.world.rows().into_iter().filter(|row| row.flow == flow).count();
-        let started = self.app().start(call).id(format!("{flow}-{}", taken + 1)).await;
-        started.unwrap_or_else(|error| panic!("`{flow}` was not started: {error}"))
+        match self.app().start(call).id(format!("{flow}-{}", taken + 1)).await {
+            Ok(handle) => {
+                self.world.started(handle.id());
+                handle
+            }
+            Err(error) => panic!("`{flow}` was not started: {error}"),
+        }
     }
 
     /// Waits until an execution has ended, or is parked.

@@ -62,6 +62,8 @@ struct State {
     dead: BTreeSet<WorkerId>,
     writes: Vec<Write>,
     mark: Option<Mark>,
+    /// What the test has started last.
+    last: Option<ExecutionId>,
     /// What a verdict was given on: an execution that was parked at this length of its log.
     judged: BTreeSet<(ExecutionId, u64)>,
     /// What the test itself has done wrong.
@@ -252,6 +254,15 @@ impl World {
         self.state().processes
     }
 
+    /// Notes what the test has started.
+    pub(crate) fn started(&self, execution: &ExecutionId) {
+        self.state().last = Some(execution.clone());
+    }
+
+    pub(crate) fn last(&self) -> Option<ExecutionId> {
+        self.state().last.clone()
+    }
+
     /// Notes that a verdict was given on what parked an execution.
     pub(crate) fn judged(&self, row: &ExecutionRow) {
         self.state().judged.insert((row.id.clone(), row.next));
@@ -344,7 +355,7 @@ impl World {
 }
 
 /// What a store in memory says without waiting.
-fn at_once<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     match future.now_or_never() {
         Some(said) => said,
         None => unreachable!("the memory store waits for nobody"),

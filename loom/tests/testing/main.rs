@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod basics;
+mod files;
 mod planted;
 mod shop;
