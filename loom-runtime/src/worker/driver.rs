@@ -305,6 +305,10 @@ impl Driver {
                     self.run = Some(machine.state().run);
                     match self.append(&batch, &machine.state().frames).await? {
                         true => {
+                            // A shutdown that began meanwhile comes before what would begin now.
+                            if self.engine.is_draining() {
+                                machine.hold();
+                            }
                             self.offer(machine, Input::Written);
                             let events = batch.events.iter().map(|envelope| &envelope.event);
                             self.engine.streams.recorded(&self.execution, events);

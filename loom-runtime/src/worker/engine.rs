@@ -169,7 +169,7 @@ impl Engine {
         self.locals.get(execution)
     }
 
-    fn is_draining(&self) -> bool {
+    pub(super) fn is_draining(&self) -> bool {
         self.locals.is_draining()
     }
 

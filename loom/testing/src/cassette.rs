@@ -107,8 +107,9 @@ impl Recorder {
         let calls = &self.cassette.calls;
         let known = self.returned.get(place).copied().filter(|nth| calls[*nth].input == *input);
         let mut fitting = (0..calls.len()).filter(|nth| calls[*nth].input == *input);
-        let nth =
-            known.or_else(|| fitting.clone().find(|nth| !self.used[*nth])).or_else(|| fitting.next_back().filter(|_| !blessed()))?;
+        let nth = known
+            .or_else(|| fitting.clone().find(|nth| !self.used[*nth]))
+            .or_else(|| fitting.next_back().filter(|_| !blessed()))?;
         let answer = calls[nth].answer.clone();
         self.used[nth] = true;
         if matches!(answer, Answer::Returned(_)) {

@@ -5,6 +5,7 @@
 pub mod __v1;
 mod bodies;
 mod cassette;
+mod chance;
 mod compare;
 mod disturbance;
 mod golden;

@@ -59,7 +59,7 @@ struct Round {
     recorded: Recorded,
     logs: Vec<Vec<Envelope>>,
     writes: Vec<Write>,
-    mark: Option<Mark>,
+    marks: Vec<Mark>,
     begin: loom_runtime::Timestamp,
 }
 
@@ -128,9 +128,9 @@ fn play(
         }
         let logs = world.logs();
         let recorded = Recorded::of(&world, &logs);
-        let (writes, mark, begin) = (world.writes(), world.mark(), world.begin());
+        let (writes, marks, begin) = (world.writes(), world.marks(), world.begin());
         world.end();
-        Round { ended, recorded, logs, writes, mark, begin }
+        Round { ended, recorded, logs, writes, marks, begin }
     })
 }
 
@@ -149,10 +149,10 @@ impl Round {
 
     /// A round that has not come to where it was to die took another way before, undisturbed.
     fn was_there(&self, plan: &Plan, plain: &Self, nth: usize) {
-        if self.mark.is_some() && self.writes.get(..nth) == plain.writes.get(..nth) {
+        if !self.marks.is_empty() && self.writes.get(..nth) == plain.writes.get(..nth) {
             return;
         }
-        let first = timeline(&plain.logs, plain.begin, None);
+        let first = timeline(&plain.logs, plain.begin, &[]);
         let found = format!(
             "two runs of this test write different logs, and nobody disturbed them: something in it is another with every \
              run (the order of a `HashMap`, a clock, a thread); the first run wrote\n\n{first}\nand another one"
@@ -161,7 +161,7 @@ impl Round {
     }
 
     fn fail(&self, plan: &Plan, when: &str, found: &str) -> ! {
-        let timeline = timeline(&self.logs, self.begin, self.mark.as_ref());
+        let timeline = timeline(&self.logs, self.begin, &self.marks);
         panic!("{}: {when}{found}\n\n{}", plan.name, timeline.trim_end())
     }
 }

@@ -181,7 +181,7 @@ impl Test {
 
     /// The logs of everything that has run, to be read by people: see [`timeline()`].
     pub fn timeline(&self) -> String {
-        timeline(&self.world.logs(), self.world.begin(), self.world.mark().as_ref())
+        timeline(&self.world.logs(), self.world.begin(), &self.world.marks())
     }
 
     #[doc(hidden)]

@@ -22,8 +22,8 @@ pub struct Mark {
     pub after: bool,
 }
 
-/// The logs, one after another: sequence, time since `begin`, kind, frame, and what matters of the rest; and where the
-/// process died.
+/// The logs, one after another: sequence, time since `begin`, kind, frame, and what matters of the rest; and where
+/// processes died.
 ///
 /// ```text
 /// checkout-1
@@ -32,23 +32,21 @@ pub struct Mark {
 ///  ✗ here the process died: the event above had just become durable. Another one goes on:
 ///    2  +0s        EXECUTION_RESUMED            its worker was lost
 /// ```
-pub fn timeline(logs: &[Vec<Envelope>], begin: Timestamp, mark: Option<&Mark>) -> String {
+pub fn timeline(logs: &[Vec<Envelope>], begin: Timestamp, marks: &[Mark]) -> String {
     let mut text = String::new();
     for log in logs {
         let Some(first) = log.first() else { continue };
         let frames = log.iter().filter_map(|envelope| envelope.event.frame());
         let width = frames.map(|frame| frame.as_str().chars().count()).max().unwrap_or(0).min(30);
-        let mark = mark.filter(|mark| mark.execution == first.execution);
+        let marks = marks.iter().filter(|mark| mark.execution == first.execution);
         let _ = writeln!(text, "{}", first.execution);
         for envelope in log {
-            if let Some(mark) = mark.filter(|mark| mark.sequence == envelope.sequence) {
-                text.push_str(said(mark));
-            }
+            let here = marks.clone().filter(|mark| mark.sequence == envelope.sequence);
+            here.for_each(|mark| text.push_str(said(mark)));
             text.push_str(&line(envelope, begin, width));
         }
-        if let Some(mark) = mark.filter(|mark| log.last().is_none_or(|last| mark.sequence > last.sequence)) {
-            text.push_str(said(mark));
-        }
+        let end = log.last().map_or(0, |last| last.sequence);
+        marks.filter(|mark| mark.sequence > end).for_each(|mark| text.push_str(said(mark)));
     }
     text
 }

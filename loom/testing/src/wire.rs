@@ -15,6 +15,7 @@ use loom_runtime::{
 use tokio::sync::{Mutex, watch};
 
 use crate::{
+    chance::Fault,
     disturbance::{Disturbance, Point},
     timeline::Mark,
     world::{World, Write},
@@ -46,9 +47,27 @@ impl Wire {
         }
     }
 
+    /// The process dies here.
     async fn die(&self, mark: Mark) -> ! {
-        self.world.crash(Some(mark));
+        self.world.crash(mark);
         pending().await
+    }
+
+    /// The way there: who is dead does not arrive, and whoever does may be refused.
+    async fn pass(&self) -> Result<(), StoreError> {
+        match self.fault(false).await {
+            Some(_) => Err(lost("refused by the test")),
+            None => Ok(()),
+        }
+    }
+
+    /// What happens to a call on its way, and after how long.
+    async fn fault(&self, writes: bool) -> Option<Fault> {
+        self.alive().await;
+        let chance = self.world.chance().filter(|_| self.process.is_some())?;
+        tokio::time::sleep(chance.delay()).await;
+        self.alive().await;
+        chance.fault(writes)
     }
 
     /// Around a write of the process, of these events.
@@ -59,7 +78,7 @@ impl Wire {
         write: impl Future<Output = Result<T, StoreError>>,
         is_new: impl FnOnce(&T) -> bool,
     ) -> Result<T, StoreError> {
-        self.alive().await;
+        let fault = self.fault(true).await;
         let nth = self.world.written();
         let mark = |after: bool| {
             let sequence = records.first().map_or(0, |first| first.sequence)
@@ -67,7 +86,10 @@ impl Wire {
             Mark { execution: execution.clone(), sequence, after }
         };
         let counts = self.process.is_some() && !records.is_empty();
-        if counts && self.world.dies_at(Point::Before(nth)) {
+        if fault == Some(Fault::Refused) {
+            return Err(lost("refused by the test"));
+        }
+        if counts && (fault == Some(Fault::DeathBefore) || self.world.dies_at(Point::Before(nth))) {
             self.die(mark(false)).await;
         }
         let written = write.await?;
@@ -76,9 +98,12 @@ impl Wire {
             let from = mark(false).sequence;
             let kinds = records.iter().map(|record| record.kind.clone()).collect();
             self.world.wrote(Write { execution: execution.clone(), from, until: mark(true).sequence, kinds });
-            if self.world.dies_at(Point::After(nth)) {
+            if fault == Some(Fault::DeathAfter) || self.world.dies_at(Point::After(nth)) {
                 self.die(mark(true)).await;
             }
+        }
+        if fault == Some(Fault::Unacknowledged) {
+            return Err(lost("the test lost the acknowledgement"));
         }
         Ok(written)
     }
@@ -107,6 +132,10 @@ impl Wire {
     }
 }
 
+fn lost(why: &str) -> StoreError {
+    StoreError::Unavailable(why.into())
+}
+
 #[async_trait]
 impl EventStore for Wire {
     async fn create(&self, new: NewExecution) -> Result<Created, StoreError> {
@@ -128,6 +157,8 @@ impl EventStore for Wire {
             && self.process.is_some_and(|process| self.world.is_alive(process))
         {
             self.world.hand_back();
+            // The process is told before it learns of this write, and begins nothing more.
+            tokio::task::yield_now().await;
         }
         Ok(())
     }
@@ -138,22 +169,22 @@ impl EventStore for Wire {
         from: u64,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().read(execution, from, limit).await
     }
 
     async fn get(&self, execution: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().get(execution).await
     }
 
     async fn list(&self, filter: &ListFilter) -> Result<Vec<ExecutionRow>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().list(filter).await
     }
 
     async fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().remove(removal).await
     }
 }
@@ -161,7 +192,7 @@ impl EventStore for Wire {
 #[async_trait]
 impl LeaseStore for Wire {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         let mut claimed = self.left_behind(request).await?;
         let limit = request.limit - claimed.len();
         if limit > 0 {
@@ -175,19 +206,19 @@ impl LeaseStore for Wire {
         worker: &WorkerId,
         until: Timestamp,
     ) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().renew(worker, until).await
     }
 
     async fn release(&self, execution: &ExecutionId, fence: u64) -> Result<(), StoreError> {
-        self.alive().await;
+        self.pass().await?;
         let released = self.world.memory().release(execution, fence).await;
         self.world.tell();
         released
     }
 
     async fn inbox_waiting(&self, worker: &WorkerId) -> Result<Vec<ExecutionId>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().inbox_waiting(worker).await
     }
 
@@ -201,19 +232,19 @@ impl LeaseStore for Wire {
 #[async_trait]
 impl Inbox for Wire {
     async fn post(&self, item: NewItem) -> Result<Posted, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         let posted = self.world.memory().post(item).await;
         self.world.tell();
         posted
     }
 
     async fn pending(&self, execution: &ExecutionId, after: InboxId) -> Result<Vec<InboxItem>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().pending(execution, after).await
     }
 
     async fn prune_early(&self, before: Timestamp, rehearsal: bool) -> Result<u64, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().prune_early(before, rehearsal).await
     }
 }
@@ -221,7 +252,7 @@ impl Inbox for Wire {
 #[async_trait]
 impl GateIndex for Wire {
     async fn gates(&self, execution: Option<&ExecutionId>) -> Result<Vec<GateRow>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().gates(execution).await
     }
 }
@@ -229,7 +260,7 @@ impl GateIndex for Wire {
 #[async_trait]
 impl SnapshotStore for Wire {
     async fn put_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().put_snapshot(snapshot).await
     }
 
@@ -239,17 +270,17 @@ impl SnapshotStore for Wire {
         of: &str,
         most: u64,
     ) -> Result<Option<Snapshot>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().newest_snapshot(id, of, most).await
     }
 
     async fn mark_snapshot_bad(&self, id: &ExecutionId, of: &str, sequence: u64) -> Result<(), StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().mark_snapshot_bad(id, of, sequence).await
     }
 
     async fn prune_snapshots(&self, id: &ExecutionId, of: &str, keep: usize) -> Result<(), StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().prune_snapshots(id, of, keep).await
     }
 }
@@ -257,17 +288,17 @@ impl SnapshotStore for Wire {
 #[async_trait]
 impl BranchRegistry for Wire {
     async fn branch(&self, name: &str) -> Result<Option<BranchRow>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().branch(name).await
     }
 
     async fn branches(&self) -> Result<Vec<BranchRow>, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().branches().await
     }
 
     async fn set_branch(&self, set: &SetBranch) -> Result<BranchRow, StoreError> {
-        self.alive().await;
+        self.pass().await?;
         self.world.memory().set_branch(set).await
     }
 }

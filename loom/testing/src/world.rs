@@ -17,6 +17,7 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{
     bodies::Bodies,
+    chance::Chance,
     disturbance::{Disturbance, Point},
     script::Script,
     tally::Tallies,
@@ -29,6 +30,9 @@ const BEGIN: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 
 /// Long against everything that happens between two events: time costs nothing, but looking does.
 const DAY: Duration = Duration::from_secs(86_400);
+
+/// A lease where leases are lost.
+const MINUTES: Duration = Duration::from_secs(600);
 
 /// How long a process that hands back may take.
 const GRACE: Duration = Duration::from_secs(365 * 86_400);
@@ -44,6 +48,7 @@ struct Inner {
     memory: Memory,
     begin: Instant,
     disturbance: Disturbance,
+    chance: Option<Chance>,
     state: Mutex<State>,
     changed: watch::Sender<u64>,
     bodies: Bodies,
@@ -61,7 +66,7 @@ struct State {
     processes: usize,
     dead: BTreeSet<WorkerId>,
     writes: Vec<Write>,
-    mark: Option<Mark>,
+    marks: Vec<Mark>,
     /// What the test has started last.
     last: Option<ExecutionId>,
     /// What a verdict was given on: an execution that was parked at this length of its log.
@@ -87,6 +92,7 @@ impl World {
             memory: Memory::new(),
             begin: Instant::now(),
             disturbance,
+            chance: Chance::new(disturbance),
             state: Mutex::default(),
             changed: watch::Sender::new(0),
             bodies: Bodies::default(),
@@ -106,6 +112,11 @@ impl World {
 
     pub(crate) fn disturbance(&self) -> Disturbance {
         self.0.disturbance
+    }
+
+    /// What a seed says of the calls of the store, if there is one.
+    pub(crate) fn chance(&self) -> Option<&Chance> {
+        self.0.chance.as_ref()
     }
 
     pub(crate) fn bodies(&self) -> &Bodies {
@@ -146,7 +157,8 @@ impl World {
     fn build(&self, process: Option<usize>) -> App {
         let resources = self.state().resources.clone().with(self.clone());
         let options = WorkerOptions {
-            lease: DAY,
+            // What a lost acknowledgement leaves held by nobody is given up by a heartbeat.
+            lease: if self.0.chance.is_some() { MINUTES } else { DAY },
             poll: DAY,
             linger: Duration::ZERO,
             lag: Duration::ZERO,
@@ -186,14 +198,12 @@ impl World {
     }
 
     /// It dies here; another one takes over.
-    pub(crate) fn crash(&self, mark: Option<Mark>) {
+    pub(crate) fn crash(&self, mark: Mark) {
         let dead = {
             let mut state = self.state();
             let Some((_, app)) = state.process.take() else { return };
             state.dead.insert(app.worker().to_owned());
-            if mark.is_some() {
-                state.mark = mark;
-            }
+            state.marks.push(mark);
             app
         };
         dead.crash();
@@ -219,7 +229,7 @@ impl World {
 
     /// Whether the process is to die at this point of the round.
     pub(crate) fn dies_at(&self, point: Point) -> bool {
-        self.0.disturbance == Disturbance::Crash(point) && self.state().mark.is_none()
+        self.0.disturbance == Disturbance::Crash(point) && self.state().marks.is_empty()
     }
 
     /// How many writes the process has made.
@@ -235,9 +245,9 @@ impl World {
         self.state().writes.clone()
     }
 
-    /// Where the process has died, if it has.
-    pub(crate) fn mark(&self) -> Option<Mark> {
-        self.state().mark.clone()
+    /// Where processes have died.
+    pub(crate) fn marks(&self) -> Vec<Mark> {
+        self.state().marks.clone()
     }
 
     /// Something has changed in the store.

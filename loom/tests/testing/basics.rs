@@ -15,7 +15,7 @@ fn shop(test: &mut Test) {
     test.mock(charge, |order: Order| Ok(order.total));
 }
 
-#[loom::test(crash = "every-event")]
+#[loom::test(crash = "every-event", replay = "every-await", faults(runs = 50))]
 async fn an_order_survives_every_crash(mut test: Test) {
     shop(&mut test);
     test.answer("approval", Approval { approved: true });

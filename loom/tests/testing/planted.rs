@@ -64,13 +64,6 @@ async fn paying_by_key(ctx: Ctx, amount: u32) -> loom::Result<u32> {
     ctx.run(take_by_key(amount)).await
 }
 
-#[loom::test(crash = "every-event")]
-async fn an_effect_under_a_key_is_made_once(mut test: Test) {
-    let charged = test.tally("charged");
-    test.provide(charged);
-    assert_eq!(test.run(paying_by_key(30)).await?, 30);
-}
-
 /// What the macro does not see into.
 fn elapsed() -> u64 {
     static CLOCK: AtomicU64 = AtomicU64::new(0);
@@ -136,6 +129,38 @@ async fn an_effect_outside_of_any_step(mut test: Test) {
     test.run(ringing()).await?;
 }
 
+#[flow]
+async fn ringing_between(ctx: Ctx) -> loom::Result<()> {
+    ctx.run(hurried()).id("first").await?;
+    ring();
+    ctx.run(hurried()).id("second").await?;
+    Ok(())
+}
+
+#[loom::test(replay = "every-await")]
+#[should_panic(expected = "rebuilt from its log after every outcome,\nhow often `rung` happened differs")]
+async fn an_effect_that_every_replay_makes(mut test: Test) {
+    test.mock(hurried, || Ok(String::new()));
+    let rung = test.tally("rung");
+    BELL.with(|bell| *bell.borrow_mut() = Some(rung));
+    test.run(ringing_between()).await?;
+}
+
+#[loom::test(faults(seed = 3, runs = 100))]
+#[should_panic(expected = "runs = 1)`,\nhow often `charged` happened differs")]
+async fn an_effect_that_faults_make_again(mut test: Test) {
+    let charged = test.tally("charged");
+    test.provide(charged);
+    assert_eq!(test.run(paying(30)).await?, 30);
+}
+
+#[loom::test(crash = "every-event", replay = "every-await", faults(seed = 3, runs = 100))]
+async fn an_effect_under_a_key_stands_everything(mut test: Test) {
+    let charged = test.tally("charged");
+    test.provide(charged);
+    assert_eq!(test.run(paying_by_key(30)).await?, 30);
+}
+
 /// Asserts more than there is.
 #[loom::test]
 #[should_panic(expected = "the steps settled in another order")]
@@ -168,6 +193,7 @@ async fn an_answer_that_does_not_fit(mut test: Test) {
 fn what_they_say() {
     says("attempt", an_outcome_that_depends_on_the_attempt);
     says("outside", an_effect_outside_of_any_step);
+    says("replay", an_effect_that_every_replay_makes);
     says("order", steps_in_another_order);
     says("stuck", a_gate_that_nobody_answers);
     says("unfit", an_answer_that_does_not_fit);
