@@ -26,7 +26,7 @@ pub(crate) fn check(test: Test, mut diagnostics: Diagnostics) -> Result<Checked<
                 diagnostics.report(
                     codes::TEST_FAULTS,
                     number,
-                    format_args!("`{number}` is no number of {}", if is_runs { "runs" } else { "a seed" }),
+                    format_args!("`{number}` is no {}", if is_runs { "number of runs" } else { "seed" }),
                     "write whole numbers, at least one run: `faults(seed = 7, runs = 100)`",
                 );
             }

@@ -2,24 +2,19 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::Signature;
 
 use crate::diagnostics::Checked;
+use crate::item::FnItem;
 
 use super::model::Test;
 
 /// The expansion of a test that broke no rule.
 pub(crate) fn expand(test: Checked<Test>) -> TokenStream {
     let test = test.into_inner();
-    let (testing, sig, block) = (&test.testing, &test.item.sig, &test.item.body);
+    let (testing, sig) = (&test.testing, &test.item.sig);
     let (attrs, vis, name, inputs) = (&test.item.attrs, &test.item.vis, &sig.ident, &sig.inputs);
-    // Without a return type, `?` works nevertheless.
-    let (output, body) = match test.item.output() {
-        Some(ty) => (quote!(#ty), quote!(#block)),
-        None => (
-            quote_spanned!(Span::mixed_site()=> #testing::Result<()>),
-            quote_spanned!(Span::mixed_site()=> { #block ::core::result::Result::Ok(()) }),
-        ),
-    };
+    let (output, body) = body(&test);
     let (crash, replay) = (test.crash.is_some(), test.replay.is_some());
     let faults = match test.faults().flatten() {
         Some((seed, runs)) => {
@@ -49,8 +44,30 @@ pub(crate) fn expand(test: Checked<Test>) -> TokenStream {
     }
 }
 
+/// What the body returns, and the body: without a return type, `?` works nevertheless.
+fn body(test: &Test) -> (TokenStream, TokenStream) {
+    let (testing, block) = (&test.testing, &test.item.body);
+    match test.item.output() {
+        Some(ty) => (quote!(#ty), quote!(#block)),
+        None => (
+            quote_spanned!(Span::mixed_site()=> #testing::Result<()>),
+            quote_spanned!(Span::mixed_site()=> { #block ::core::result::Result::Ok(()) }),
+        ),
+    }
+}
+
 /// The expansion of a test that broke a rule: the function, to look at in an editor, and no test.
 pub(crate) fn stub(test: &Test) -> TokenStream {
-    let item = test.item.raw();
-    quote_spanned!(Span::mixed_site()=> #[allow(dead_code, unused_mut, unused_variables)] #item)
+    let FnItem { attrs, vis, sig, .. } = &test.item;
+    if sig.asyncness.is_none() || test.item.bodyless.is_some() {
+        let item = test.item.raw();
+        return quote_spanned!(Span::mixed_site()=> #[allow(unused)] #item);
+    }
+    let (output, body) = body(test);
+    let sig = Signature { output: syn::parse_quote!(-> #output), ..sig.clone() };
+    quote_spanned! {Span::mixed_site()=>
+        #(#attrs)*
+        #[allow(unused, unreachable_code)]
+        #vis #sig #body
+    }
 }

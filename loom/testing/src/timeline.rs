@@ -42,20 +42,21 @@ pub fn timeline(logs: &[Vec<Envelope>], begin: Timestamp, marks: &[Mark]) -> Str
         let _ = writeln!(text, "{}", first.execution);
         for envelope in log {
             let here = marks.clone().filter(|mark| mark.sequence == envelope.sequence);
-            here.for_each(|mark| text.push_str(said(mark)));
+            here.for_each(|mark| text.push_str(&said(mark, " Another one goes on:")));
             text.push_str(&line(envelope, begin, width));
         }
         let end = log.last().map_or(0, |last| last.sequence);
-        marks.filter(|mark| mark.sequence > end).for_each(|mark| text.push_str(said(mark)));
+        marks.filter(|mark| mark.sequence > end).for_each(|mark| text.push_str(&said(mark, "")));
     }
     text
 }
 
-fn said(mark: &Mark) -> &'static str {
-    match mark.after {
-        true => " ✗ here the process died: the event above had just become durable. Another one goes on:\n",
-        false => " ✗ here the process died: it was about to write what comes next. Another one goes on:\n",
-    }
+fn said(mark: &Mark, then: &str) -> String {
+    let when = match mark.after {
+        true => "the event above had just become durable.",
+        false => "it was about to write what comes next.",
+    };
+    format!(" ✗ here the process died: {when}{then}\n")
 }
 
 fn line(envelope: &Envelope, begin: Timestamp, width: usize) -> String {

@@ -31,8 +31,8 @@ const BEGIN: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// Long against everything that happens between two events: time costs nothing, but looking does.
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A lease where leases are lost.
-const MINUTES: Duration = Duration::from_secs(600);
+/// How often is looked where calls are lost.
+const SECONDS: Duration = Duration::from_secs(10);
 
 /// How long a process that hands back may take.
 const GRACE: Duration = Duration::from_secs(365 * 86_400);
@@ -156,10 +156,11 @@ impl World {
 
     fn build(&self, process: Option<usize>) -> App {
         let resources = self.state().resources.clone().with(self.clone());
+        let faulty = self.0.chance.is_some();
         let options = WorkerOptions {
-            // What a lost acknowledgement leaves held by nobody is given up by a heartbeat.
-            lease: if self.0.chance.is_some() { MINUTES } else { DAY },
-            poll: DAY,
+            // A claim that was refused is made again, and what a lost acknowledgement leaves held by nobody is given up.
+            lease: if faulty { SECONDS * 60 } else { DAY },
+            poll: if faulty { SECONDS } else { DAY },
             linger: Duration::ZERO,
             lag: Duration::ZERO,
             running: if process.is_some() { 1_000 } else { 0 },

@@ -1,11 +1,14 @@
 //! What a test is given: virtual time, mocks by function, answers, messages, the order of steps.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
 
 use loom::{
     ExecutionError, Status,
     prelude::*,
-    testing::{Test, assert_steps},
+    testing::{Tally, Test, assert_steps},
 };
 
 use crate::shop::{Approval, Order, Receipt, ShopError, charge, checkout, order, reserve, ship};
@@ -82,4 +85,123 @@ async fn drawing(ctx: Ctx) -> loom::Result<(String, String, f64)> {
 async fn what_ctx_draws_is_the_same_in_every_round(test: Test) {
     let (_, now, _) = test.run(drawing()).await?;
     assert_eq!(now, "2026-01-01T01:00:00.000000Z");
+}
+
+#[loom::test(crash = "every-event")]
+async fn a_refused_charge_is_refused_once(mut test: Test) {
+    shop(&mut test);
+    test.mock(charge, |_: Order| Err(ShopError::Declined));
+    test.answer("approval", Approval { approved: true });
+    let declined = test.run(checkout(order())).await;
+    assert!(matches!(declined, Err(ExecutionError::Failed(ShopError::Declined))), "{declined:?}");
+    assert_eq!(test.calls(charge), 1, "what is in doubt is judged by how the body has ended");
+}
+
+/// Who runs the body that began last.
+struct Watch {
+    begun: AtomicUsize,
+    ghosts: Tally,
+}
+
+/// Notices when another process has begun it since.
+#[step]
+async fn haunt(watch: Res<Watch>) -> loom::Result<u64> {
+    let mine = watch.begun.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(hours(3)).await;
+    if watch.begun.load(Ordering::Relaxed) != mine + 1 {
+        watch.ghosts.hit();
+    }
+    Ok(0)
+}
+
+/// Takes its time, and must not be made twice.
+#[step(at_most_once)]
+async fn transfer() -> loom::Result<u32> {
+    tokio::time::sleep(hours(2)).await;
+    Ok(7)
+}
+
+#[step]
+async fn note(at: u64) -> loom::Result<u64> {
+    tokio::time::sleep(hours(at)).await;
+    Ok(at)
+}
+
+#[flow]
+async fn side_by_side(ctx: Ctx) -> loom::Result<u64> {
+    let (transferred, early, late) = try_join!(ctx.run(transfer()), ctx.run(note(1)), ctx.run(haunt()))?;
+    Ok(u64::from(transferred) + early + late)
+}
+
+/// A body of a dead process that went on would come to its end when another one has begun.
+#[loom::test(crash = "every-event", replay = "every-await", faults(runs = 20))]
+async fn what_a_crash_cuts_off_does_not_go_on(mut test: Test) {
+    let ghosts = test.tally("ghosts");
+    test.provide(Watch { begun: AtomicUsize::new(0), ghosts });
+    assert_eq!(test.run(side_by_side()).await?, 8);
+}
+
+#[flow]
+async fn naming(ctx: Ctx) -> loom::Result<String> {
+    ctx.sleep(hours(1)).await;
+    Ok(ctx.uuid().to_string())
+}
+
+#[flow]
+async fn generations(ctx: Ctx, left: u32) -> loom::Result<String> {
+    let name = ctx.call(naming()).await?;
+    if left > 0 {
+        return ctx.continue_as_new(generations(left - 1)).await;
+    }
+    Ok(name)
+}
+
+#[loom::test(crash = "every-event", faults(runs = 20))]
+async fn children_and_later_runs_are_crashed_too(test: Test) {
+    test.run(generations(2)).await?;
+    assert_eq!(test.app().list(&Default::default()).await?.len(), 4, "{}", test.timeline());
+}
+
+#[flow(schedule = "* * * * *")]
+async fn every_minute(_ctx: Ctx) -> loom::Result<()> {
+    Ok(())
+}
+
+#[loom::test]
+async fn nothing_starts_by_itself(test: Test) {
+    test.start(counting()).await;
+    test.advance(days(2)).await;
+    assert_eq!(test.app().list(&Default::default()).await?.len(), 1, "{}", test.timeline());
+}
+
+#[step]
+async fn wave() -> loom::Result<()> {
+    Err(loom::Error::msg("nobody is there"))
+}
+
+#[step]
+async fn add(a: u32, b: u32, c: Option<u32>) -> loom::Result<u32> {
+    Ok(a + b + c.unwrap_or(0))
+}
+
+#[flow]
+async fn sum(ctx: Ctx) -> loom::Result<u32> {
+    ctx.run(wave()).await?;
+    ctx.run(add(1, 2, None)).await
+}
+
+#[loom::test(crate = ::weft)]
+async fn mocks_are_of_every_arity(mut test: Test) {
+    test.mock(wave, || Ok(()));
+    test.mock(add, |a: u32, b: u32, c: Option<u32>| Ok(a * 10 + b + c.unwrap_or(0)));
+    assert_eq!(test.run(sum()).await?, 12);
+    assert_steps!(test, [wave, add]);
+}
+
+/// A test that fails says so, whatever it returns.
+#[loom::test]
+#[should_panic(expected = "the test failed with \"not today\"")]
+async fn an_error_of_the_body_is_the_end(test: Test) -> Result<(), &'static str> {
+    let _ = test.now();
+    Err("not today")
 }
