@@ -115,8 +115,7 @@ impl App {
     }
 
     /// Ends this program's work as a killed process does: flows and steps are dropped where they wait, nothing is finished and
-    /// nothing is handed back; what is called on it from now on has no effect on executions. For simulations: what a flow
-    /// or step does between two waits is not interrupted.
+    /// nothing is handed back. For simulations: what a flow or step does between two waits is not interrupted.
     #[doc(hidden)]
     pub fn crash(&self) {
         self.engine.crash();

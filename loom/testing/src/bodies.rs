@@ -35,15 +35,13 @@ struct Inner {
 }
 
 /// What has become of the attempts in one place.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Made {
-    /// The process that made the last one.
-    pub(crate) process: usize,
+#[derive(Default)]
+struct Made {
     /// How often the body has come to its end.
-    pub(crate) ended: usize,
+    ended: usize,
     /// How the last one ended; `None` when it was cut off.
-    pub(crate) last: Option<AttemptEnd>,
-    pub(crate) at_most_once: bool,
+    last: Option<AttemptEnd>,
+    at_most_once: bool,
     /// The next attempt ends as the last one did, without the body: it was said that it had not happened.
     again: bool,
 }
@@ -62,8 +60,9 @@ impl Bodies {
         self.lock().begun.get(step).copied().unwrap_or(0)
     }
 
-    pub(crate) fn made(&self, place: &Place) -> Option<Made> {
-        self.lock().made.get(place).cloned()
+    /// How the last attempt there ended; `None` when there was none, or it was cut off.
+    pub(crate) fn last(&self, place: &Place) -> Option<AttemptEnd> {
+        self.lock().made.get(place)?.last.clone()
     }
 
     /// The next attempt there ends as the last one did.
@@ -80,11 +79,10 @@ impl Bodies {
         once.map(|(place, made)| (place.clone(), made.ended)).collect()
     }
 
-    fn begin(&self, step: &'static StepDescriptor, place: &Place, process: usize) -> Begin {
+    fn begin(&self, step: &'static StepDescriptor, place: &Place) -> Begin {
         let mut inner = self.lock();
         let made = inner.made.entry(place.clone()).or_default();
         made.at_most_once = step.delivery == Delivery::AtMostOnce;
-        made.process = process;
         if std::mem::take(&mut made.again)
             && let Some(last) = &made.last
         {
@@ -150,7 +148,7 @@ fn watch(input: Payload, env: StepEnv) -> BoxFuture<'static, AttemptEnd> {
     Box::pin(async move {
         let cx = env.cx();
         let place = (cx.execution().clone(), cx.frame().clone());
-        let end = match world.bodies().begin(step, &place, world.processes()) {
+        let end = match world.bodies().begin(step, &place) {
             Begin::As(end) => return end,
             Begin::With(Some(stand_in)) => stand_in(input, env).await,
             Begin::With(None) => (step.invoke)(input, env).await,

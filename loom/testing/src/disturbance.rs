@@ -1,7 +1,5 @@
 //! What a round of a test is put through. Not how: that is the wire's.
 
-use std::fmt;
-
 /// What happens to the process that runs the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbance {
@@ -22,15 +20,4 @@ pub(crate) enum Point {
     Before(usize),
     /// It has, and nobody was told.
     After(usize),
-}
-
-impl fmt::Display for Disturbance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => write!(f, "undisturbed"),
-            Self::Crash(_) => write!(f, "with a crash"),
-            Self::HandBack => write!(f, "rebuilt from the log after every outcome"),
-            Self::Faults(seed) => write!(f, "under the faults of seed {seed}"),
-        }
-    }
 }

@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, future::LocalBoxFuture};
 use loom_runtime::{
     Registry,
     kernel::{Envelope, panic_text},
@@ -67,7 +67,7 @@ struct Round {
 ///
 /// # Panics
 /// When it fails: with what was found, where, and the logs as a timeline.
-pub fn run(plan: &Plan, body: impl Fn(Test) -> BoxFuture<'static, Result<(), String>>) {
+pub fn run(plan: &Plan, body: impl Fn(Test) -> LocalBoxFuture<'static, Result<(), String>>) {
     let play = |disturbance| play(plan, disturbance, &body);
     let plain = play(Disturbance::None);
     if let Err(error) = &plain.ended {
@@ -114,7 +114,7 @@ fn told(point: Point, write: &Write) -> String {
 fn play(
     plan: &Plan,
     disturbance: Disturbance,
-    body: &impl Fn(Test) -> BoxFuture<'static, Result<(), String>>,
+    body: &impl Fn(Test) -> LocalBoxFuture<'static, Result<(), String>>,
 ) -> Round {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let runtime = runtime.unwrap_or_else(|error| panic!("there is no runtime for the test: {error}"));

@@ -3,7 +3,7 @@
 
 use loom_runtime::{
     kernel::{
-        Fault,
+        Event, Fault,
         machine::{AttemptEnd, Verdict},
     },
     ports::ExecutionRow,
@@ -17,13 +17,18 @@ impl World {
         let report = self.client().parked(row).await.ok().flatten();
         let Some(report) = report.filter(|report| report.fault == Fault::InDoubt) else { return false };
         let Some(frame) = report.frame else { return false };
-        let place = (row.id.clone(), frame);
-        let made = self.bodies().made(&place);
-        if made.as_ref().is_some_and(|made| made.process == self.processes()) {
+        let log = self.client().log(&row.id, row.base, usize::MAX >> 1).await.unwrap_or_default();
+        let why = log.iter().rev().find_map(|envelope| match &envelope.event {
+            Event::EffectIndoubt(doubt) if doubt.frame == frame => Some(doubt.reason.as_str()),
+            _ => None,
+        });
+        if why != Some("crash") {
             return false;
         }
+        let place = (row.id.clone(), frame);
+        let last = self.bodies().last(&place);
         // What was cut off in its midst has not happened, as far as anybody can tell.
-        let verdict = match made.and_then(|made| made.last) {
+        let verdict = match last {
             Some(AttemptEnd::Returned(output)) => Verdict::Done(output),
             Some(_) => {
                 self.bodies().again(&place);

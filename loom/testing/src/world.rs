@@ -260,11 +260,6 @@ impl World {
         self.0.changed.subscribe()
     }
 
-    /// How many processes there have been.
-    pub(crate) fn processes(&self) -> usize {
-        self.state().processes
-    }
-
     /// Notes what the test has started.
     pub(crate) fn started(&self, execution: &ExecutionId) {
         self.state().last = Some(execution.clone());

@@ -6,7 +6,8 @@ use std::{
 };
 
 use loom::{
-    ExecutionError, Status,
+    ExecutionError, FrameId, Payload, Status,
+    kernel::machine::Verdict,
     prelude::*,
     testing::{Tally, Test, assert_steps},
 };
@@ -204,4 +205,27 @@ async fn mocks_are_of_every_arity(mut test: Test) {
 async fn an_error_of_the_body_is_the_end(test: Test) -> Result<(), &'static str> {
     let _ = test.now();
     Err("not today")
+}
+
+/// Nobody knows, and no crash is why: that is for the test to say.
+#[step(at_most_once, timeout = "1m")]
+async fn stall() -> loom::Result<()> {
+    tokio::time::sleep(hours(1)).await;
+    Ok(())
+}
+
+#[flow]
+async fn stalling(ctx: Ctx) -> loom::Result<()> {
+    ctx.run(note(1)).await?;
+    ctx.run(stall()).await
+}
+
+#[loom::test(replay = "every-await")]
+async fn a_timeout_in_doubt_waits_for_the_test(test: Test) {
+    let parked = test.run(stalling()).await;
+    assert!(matches!(parked, Err(ExecutionError::Parked(_))), "{parked:?}");
+    let (id, stall) = ("stalling-1".parse()?, FrameId::parsed("stall"));
+    test.app().judge(&id, &stall, Verdict::Done(Payload::null()), "ada").await?;
+    test.advance(minutes(1)).await;
+    assert_eq!(test.app().row(&id).await?.status, Status::Completed);
 }
