@@ -139,7 +139,11 @@ fn implementation(step: &Step) -> TokenStream {
         StepParam::Unusable(_) => None,
     });
     let inputs: Vec<_> = step.inputs().collect();
-    let (types, fields) = (inputs.iter().map(|param| &param.ty), inputs.iter().map(|param| &param.ident));
+    let types = inputs.iter().map(|param| &param.ty);
+    // Of none, `()` in so many words would be a lint of its user's.
+    let fields = inputs.iter().map(|param| &param.ident);
+    let arguments =
+        (!inputs.is_empty()).then(|| quote_spanned!(Span::mixed_site()=> (#(__loom_input.#fields,)*)));
     // On the user's name, so that a body that is not `Send` is reported there.
     let at_name = name.span().resolved_at(Span::mixed_site());
     let future = quote_spanned!(at_name=> ::std::boxed::Box::pin(__loom_body(#(#args),*)));
@@ -164,7 +168,7 @@ fn implementation(step: &Step) -> TokenStream {
         impl #runtime::StepArguments for #name {
             type Arguments = (#(#types,)*);
             fn arguments(__loom_input: Self::Input) -> Self::Arguments {
-                (#(__loom_input.#fields,)*)
+                #arguments
             }
         }
     }
