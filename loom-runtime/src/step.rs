@@ -325,14 +325,11 @@ impl StepEnv {
     }
 }
 
-/// A step whose input can be taken apart into what its function was called with: for what stands in for its body.
-/// `#[step]` implements it.
-pub trait StepArguments: Step {
-    /// The function's parameters, as a tuple.
-    type Arguments;
-
+/// A step whose input can be taken apart into what its function was called with, as a tuple: for what stands in for its
+/// body. `#[step]` implements it. (Of an associated type, the compiler would ask that it be as public as the step.)
+pub trait StepArguments<Arguments>: Step {
     /// Takes an input apart.
-    fn arguments(input: Self::Input) -> Self::Arguments;
+    fn arguments(input: Self::Input) -> Arguments;
 }
 
 /// Runs one attempt of `S`: what `StepDescriptor::invoke` points to.

@@ -140,6 +140,7 @@ fn implementation(step: &Step) -> TokenStream {
     });
     let inputs: Vec<_> = step.inputs().collect();
     let types = inputs.iter().map(|param| &param.ty);
+    let types = quote_spanned!(Span::mixed_site()=> (#(#types,)*));
     // Of none, `()` in so many words would be a lint of its user's.
     let fields = inputs.iter().map(|param| &param.ident);
     let arguments =
@@ -165,9 +166,9 @@ fn implementation(step: &Step) -> TokenStream {
                 ::core::result::Result::Ok(#future)
             }
         }
-        impl #runtime::StepArguments for #name {
-            type Arguments = (#(#types,)*);
-            fn arguments(__loom_input: Self::Input) -> Self::Arguments {
+        impl #runtime::StepArguments<#types> for #name {
+            #[allow(clippy::unused_unit)]
+            fn arguments(__loom_input: Self::Input) -> #types {
                 #arguments
             }
         }

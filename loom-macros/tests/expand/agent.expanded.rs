@@ -98,9 +98,9 @@ const _: () = {
             )
         }
     }
-    impl ::loom::__v1::StepArguments for find_order {
-        type Arguments = (String,);
-        fn arguments(__loom_input: Self::Input) -> Self::Arguments {
+    impl ::loom::__v1::StepArguments<(String,)> for find_order {
+        #[allow(clippy::unused_unit)]
+        fn arguments(__loom_input: Self::Input) -> (String,) {
             (__loom_input.number,)
         }
     }

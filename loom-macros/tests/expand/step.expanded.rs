@@ -124,9 +124,9 @@ const _: () = {
             )
         }
     }
-    impl ::loom::__v1::StepArguments for reserve {
-        type Arguments = (String, u32);
-        fn arguments(__loom_input: Self::Input) -> Self::Arguments {
+    impl ::loom::__v1::StepArguments<(String, u32)> for reserve {
+        #[allow(clippy::unused_unit)]
+        fn arguments(__loom_input: Self::Input) -> (String, u32) {
             (__loom_input.sku, __loom_input.qty)
         }
     }

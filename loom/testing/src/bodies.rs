@@ -107,11 +107,10 @@ enum Begin {
 }
 
 /// A closure as a body of `S`.
-pub(crate) fn stand_in<S, B>(body: B) -> StandIn
+pub(crate) fn stand_in<S, A, B>(body: B) -> StandIn
 where
-    S: StepArguments,
-    S::Arguments: Send,
-    B: Stub<S::Arguments, Outcome<S>>,
+    S: StepArguments<A>,
+    B: Stub<A, Outcome<S>>,
 {
     let body = Arc::new(Mutex::new(body));
     Arc::new(move |input, env| {

@@ -13,7 +13,7 @@ use loom_runtime::{
 )]
 pub trait StepFunction<Arguments> {
     /// The step.
-    type Step: StepArguments<Arguments = Arguments>;
+    type Step: StepArguments<Arguments>;
 }
 
 /// A closure that stands in for a body: it takes what the step's function takes.
@@ -32,7 +32,7 @@ macro_rules! arities {
             impl<F, S, $($letter),*> StepFunction<($($letter,)*)> for F
             where
                 F: Fn($($letter),*) -> StepCall<S>,
-                S: StepArguments<Arguments = ($($letter,)*)>,
+                S: StepArguments<($($letter,)*)>,
             {
                 type Step = S;
             }

@@ -65,7 +65,6 @@ impl Test {
     /// When the step is not registered in this program.
     pub fn mock<A, F, B>(&mut self, step: F, body: B)
     where
-        A: Send,
         F: StepFunction<A>,
         B: Stub<A, Outcome<F::Step>>,
     {
@@ -77,7 +76,7 @@ impl Test {
             step.name,
             step.location,
         );
-        self.world.bodies().stand_in(step.name, stand_in::<F::Step, _>(body));
+        self.world.bodies().stand_in(step.name, stand_in::<F::Step, A, _>(body));
     }
 
     /// How often the body of a step, or its mock, was run. A crash may make that more than the step's outcomes.

@@ -185,6 +185,21 @@ async fn add(a: u32, b: u32, c: Option<u32>) -> loom::Result<u32> {
     Ok(a + b + c.unwrap_or(0))
 }
 
+/// A step may be more public than what it takes.
+#[allow(private_interfaces, unreachable_pub, reason = "that is what is tried")]
+mod inner {
+    use loom::prelude::*;
+
+    #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    struct Hidden(u32);
+
+    #[step]
+    #[allow(dead_code, reason = "nobody can call it")]
+    pub async fn hides(it: Hidden) -> loom::Result<u32> {
+        Ok(it.0)
+    }
+}
+
 #[flow]
 async fn sum(ctx: Ctx) -> loom::Result<u32> {
     ctx.run(wave()).await?;
