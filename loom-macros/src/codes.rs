@@ -101,6 +101,10 @@ codes! {
     SCHEDULED           = "L0903", "A schedule starts a flow, and has no input for it.";
     POLICY_ITEM         = "L0904", "A policy is a `const`, a `static` or a `fn` without parameters.";
     SCHEDULE_POLICY     = "L0905", "A schedule's policies are among those that there are.";
+
+    TEST_ITEM           = "L1001", "A test is an `async fn` that takes its `Test`.";
+    TEST_PLACE          = "L1002", "What a test is put through is among what there is.";
+    TEST_FAULTS         = "L1003", "Runs under faults have a seed, and are at least one.";
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod similar;
 mod skill;
 mod step;
 mod surface;
+mod test;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -87,4 +88,10 @@ pub fn projection(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn policy(args: TokenStream, item: TokenStream) -> TokenStream {
     policy::policy(args.into(), item.into()).into()
+}
+
+/// Turns an `async fn` into a test of flows. Documented at `loom::test`.
+#[proc_macro_attribute]
+pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
+    test::test(args.into(), item.into()).into()
 }

@@ -43,7 +43,9 @@ pub use crate::{
     seen::Seen,
     service::SERVICES_V1,
     skill::{Skill, SkillDescriptor},
-    step::{MissingResource, Res, Step, StepCall, StepCx, StepEnv, StepResult, invoke},
+    step::{
+        MissingResource, Res, Step, StepArguments, StepCall, StepCx, StepEnv, StepResult, invoke, invoke_with,
+    },
     tool::{Tool, ToolDescriptor},
     upcaster::{FromAny, Infallible, IsEvent, TakenBy, Typed, TypedEnd, UpcastError, Upcaster},
 };

@@ -62,6 +62,9 @@ pub(crate) struct VerdictItem {
     /// `None` for the verdicts that carry no result.
     pub(crate) done: Option<Payload>,
     pub(crate) again: bool,
+    /// The result is `null`, as that of a step which returns `()`: read back, `done` says `None` of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) null: bool,
 }
 
 impl Item {
@@ -127,12 +130,12 @@ impl Item {
             }
             "watch" => Input::Watch { by: serde_json::from_str(&item.payload).ok()?, item: id },
             "verdict" => {
-                let VerdictItem { run, frame, by, done, again, .. } =
+                let VerdictItem { run, frame, by, done, again, null, .. } =
                     serde_json::from_str(&item.payload).ok()?;
-                let verdict = match (done, again) {
-                    (Some(result), _) => Verdict::Done(result),
-                    (None, true) => Verdict::Again,
-                    (None, false) => Verdict::GiveUp,
+                let verdict = match done.or_else(|| null.then(Payload::null)) {
+                    Some(result) => Verdict::Done(result),
+                    None if again => Verdict::Again,
+                    None => Verdict::GiveUp,
                 };
                 Input::Verdict { run, frame, verdict, by, item: id }
             }

@@ -306,6 +306,11 @@ impl StepEnv {
         self.resources.get().ok_or(missing)
     }
 
+    /// The step's name.
+    pub fn step(&self) -> &'static str {
+        self.step
+    }
+
     /// The step's view of the attempt.
     pub fn cx(&self) -> StepCx {
         self.cx.clone()
@@ -326,8 +331,23 @@ impl StepEnv {
     }
 }
 
+/// A step whose input can be taken apart into what its function was called with, as a tuple: for what stands in for its
+/// body. `#[step]` implements it. (Of an associated type, the compiler would ask that it be as public as the step.)
+pub trait StepArguments<Arguments>: Step {
+    /// Takes an input apart.
+    fn arguments(input: Self::Input) -> Arguments;
+}
+
 /// Runs one attempt of `S`: what `StepDescriptor::invoke` points to.
 pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, AttemptEnd> {
+    invoke_with::<S, _>(input, env, S::body)
+}
+
+/// Runs one attempt of `S` with another body: its input and outcome are read and written as those of its own.
+pub fn invoke_with<S: Step, B>(input: Payload, env: StepEnv, body: B) -> BoxFuture<'static, AttemptEnd>
+where
+    B: FnOnce(S::Input, &StepEnv) -> Result<StepBody<S::Output, S::Error>, MissingResource> + Send + 'static,
+{
     Box::pin(async move {
         let input = match (S::INPUT.decode)(&input) {
             Ok(input) => input,
@@ -342,7 +362,7 @@ pub fn invoke<S: Step>(input: Payload, env: StepEnv) -> BoxFuture<'static, Attem
                 );
             }
         };
-        let body = match S::body(input, &env) {
+        let body = match body(input, &env) {
             Ok(body) => body,
             Err(missing) => {
                 let report = ParkReport::new(kernel::Fault::MissingResource, missing.to_string());

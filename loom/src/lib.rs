@@ -20,6 +20,9 @@ pub use loom_macros::projection;
 pub use loom_macros::skill;
 #[doc = include_str!("../../loom-macros/docs/step.md")]
 pub use loom_macros::step;
+#[cfg(feature = "testing")]
+#[doc = include_str!("../../loom-macros/docs/test.md")]
+pub use loom_macros::test;
 #[doc = include_str!("../../loom-macros/docs/tool.md")]
 pub use loom_macros::tool;
 #[doc(hidden)]
@@ -59,6 +62,13 @@ pub mod postgres {
 pub mod shards {
     #[doc(inline)]
     pub use ::shards::*;
+}
+
+#[doc = include_str!("../docs/testing.md")]
+#[cfg(feature = "testing")]
+pub mod testing {
+    #[doc(inline)]
+    pub use ::testing::*;
 }
 
 #[doc = include_str!("../docs/operations.md")]

@@ -163,6 +163,13 @@ fn implementation(step: &Step) -> TokenStream {
         }
         StepParam::Unusable(_) => None,
     });
+    let inputs: Vec<_> = step.inputs().collect();
+    let types = inputs.iter().map(|param| &param.ty);
+    let types = quote_spanned!(Span::mixed_site()=> (#(#types,)*));
+    // Of none, `()` in so many words would be a lint of its user's.
+    let fields = inputs.iter().map(|param| &param.ident);
+    let arguments =
+        (!inputs.is_empty()).then(|| quote_spanned!(Span::mixed_site()=> (#(__loom_input.#fields,)*)));
     // On the user's name, so that a body that is not `Send` is reported there.
     let at_name = name.span().resolved_at(Span::mixed_site());
     let future = quote_spanned!(at_name=> ::std::boxed::Box::pin(__loom_body(#(#args),*)));
@@ -183,6 +190,12 @@ fn implementation(step: &Step) -> TokenStream {
             > {
                 #(#resources)*
                 ::core::result::Result::Ok(#future)
+            }
+        }
+        impl #runtime::StepArguments<#types> for #name {
+            #[allow(clippy::unused_unit)]
+            fn arguments(__loom_input: Self::Input) -> #types {
+                #arguments
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::item::mentions;
 use super::ATTRIBUTES;
 
 /// One of everything, as somebody types it: attribute, arguments, item. Every item is called `sample`.
-const SAMPLES: [(&str, &str, &str); 20] = [
+const SAMPLES: [(&str, &str, &str); 21] = [
     (
         "step",
         r#"retry(attempts = 5, initial = "200ms"), timeout = "10s", effects("http", "a.b"), crate = ::weft"#,
@@ -45,6 +45,11 @@ const SAMPLES: [(&str, &str, &str); 20] = [
         "event",
         r#"name = "a", crate = ::weft"#,
         "struct sample(pub String, #[serde(skip)] Option<Box<sample>>);",
+    ),
+    (
+        "test",
+        r#"crash = "every-event", replay = "every-await", faults(seed = 7, runs = 100), crate = ::weft"#,
+        "/// A.\n#[ignore] async fn sample(mut test: Test) { test.run(a(b)).await?; }",
     ),
     ("skill", r#"file = "refunds.md", name = "refunds""#, "/// When.\n#[derive(Clone)] pub struct sample;"),
     ("agent", AGENT_ARGS, FLOW),

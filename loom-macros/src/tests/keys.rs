@@ -43,7 +43,7 @@ fn takes(attribute: &str, args: &str, key: &str) -> bool {
 #[test]
 fn what_is_completed_is_what_is_taken() {
     let of = |name: &'static str| completed(name, "x", &format!("__loom_{name}"));
-    let lists = [("step", "retry"), ("tool", "retry"), ("agent", "budget")];
+    let lists = [("step", "retry"), ("tool", "retry"), ("agent", "budget"), ("test", "faults")];
     let inner =
         lists.map(|(name, list)| completed(name, &format!("{list}()"), &format!("__loom_{name}_{list}")));
     let all: BTreeSet<_> =

@@ -13,12 +13,12 @@ use quote::ToTokens as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Meta};
 
-use crate::{agent, event, failure, flow, policy, projection, skill, step, tool};
+use crate::{agent, event, failure, flow, policy, projection, skill, step, test, tool};
 
 type Macro = fn(TokenStream, TokenStream) -> TokenStream;
 
 /// The attributes, by their names.
-const ATTRIBUTES: [(&str, Macro); 8] = [
+const ATTRIBUTES: [(&str, Macro); 9] = [
     ("step", step::step),
     ("flow", flow::flow),
     ("event", event::event),
@@ -27,6 +27,7 @@ const ATTRIBUTES: [(&str, Macro); 8] = [
     ("agent", agent::agent),
     ("projection", projection::projection),
     ("policy", policy::policy),
+    ("test", test::test),
 ];
 
 /// The expansion of one item that carries its attribute.

@@ -14,6 +14,41 @@ fn check(cases: &[(&str, &[&str])]) {
 }
 
 #[test]
+fn of_tests() {
+    let cases: &[(&str, &[&str])] = &[
+        ("#[test] async fn f(test: Test) {}", &[]),
+        ("#[test] async fn f(mut test: loom::testing::Test) -> Result<(), E> { Ok(()) }", &[]),
+        (
+            "#[test(crash = \"every-event\", replay = \"every-await\", faults)] #[ignore] async fn f(t: Test) {}",
+            &[],
+        ),
+        ("#[test(faults(seed = 7))] async fn f(test: Test) {}", &[]),
+        ("#[test] fn f(test: Test) {}", &["L1001"]),
+        ("#[test] async fn f() {}", &["L1001"]),
+        ("#[test] async fn f(test: Test);", &["L1001"]),
+        ("#[test] async fn f(test: Test, more: u8) {}", &["L1001"]),
+        ("#[test] async fn f<T>(&self) {}", &["L1001", "L1001"]),
+        ("#[test] struct F;", &["L1001"]),
+        ("#[test] #[step] async fn f(test: Test) {}", &["L0112"]),
+        (
+            "#[test(crash = \"every-evnt\", replay = \"every-event\")] async fn f(test: Test) {}",
+            &["L1002", "L1002"],
+        ),
+        ("#[test(crash = 5)] async fn f(test: Test) {}", &["L0106"]),
+        ("#[test(crsh = \"every-event\")] async fn f(test: Test) {}", &["L0106"]),
+        ("#[test(faults(runs = 0))] async fn f(test: Test) {}", &["L1003"]),
+        (
+            "#[test(faults(seed = 99999999999999999999, runs = 9999999999))] async fn f(test: Test) {}",
+            &["L1003", "L1003"],
+        ),
+        ("#[test(faults(seeds = 1))] async fn f(test: Test) {}", &["L0106"]),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(codes(source), *expected, "{source}");
+    }
+}
+
+#[test]
 fn of_steps() {
     let cases: &[(&str, &[&str])] = &[
         ("#[step] async fn f() -> Result<(), E> {}", &[]),

@@ -114,6 +114,12 @@ const _: () = {
             )
         }
     }
+    impl ::loom::__v1::StepArguments<(String,)> for find_order {
+        #[allow(clippy::unused_unit)]
+        fn arguments(__loom_input: Self::Input) -> (String,) {
+            (__loom_input.number,)
+        }
+    }
     #[allow(clippy::unused_async, clippy::too_many_arguments)]
     async fn __loom_body(number: String) -> Result<Order, ShopError> {
         shop::order(number).await

@@ -144,6 +144,12 @@ const _: () = {
             )
         }
     }
+    impl ::loom::__v1::StepArguments<(String, u32)> for reserve {
+        #[allow(clippy::unused_unit)]
+        fn arguments(__loom_input: Self::Input) -> (String, u32) {
+            (__loom_input.sku, __loom_input.qty)
+        }
+    }
     #[allow(clippy::unused_async, clippy::too_many_arguments)]
     async fn __loom_body(
         stock: Res<Warehouse>,

@@ -290,7 +290,8 @@ impl App {
             0 => format!("verdict:{frame}:{attempt}"),
             run => format!("verdict:{frame}@{run}:{attempt}"),
         };
-        let item = Item::Verdict(VerdictItem { run, frame: frame.clone(), attempt, by, done, again });
+        let null = done.as_ref().is_some_and(|result| result.as_str() == "null");
+        let item = Item::Verdict(VerdictItem { run, frame: frame.clone(), attempt, by, done, again, null });
         match self.post(execution, item, Some(key)).await? {
             Posted::Duplicate { same: false } => {
                 Err(ControlError::AlreadyJudged { execution: execution.clone(), frame: frame.clone() })

@@ -3,6 +3,9 @@
 
 use std::{fmt, sync::Arc};
 
+use kernel::Timestamp;
+use tokio::time::Instant;
+
 use super::App;
 use crate::{
     Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
@@ -53,6 +56,13 @@ impl AppBuilder {
     #[must_use]
     pub fn provide<T: Send + Sync + 'static>(mut self, resource: T) -> Self {
         self.resources = self.resources.with(resource);
+        self
+    }
+
+    /// Gives steps these resources, and none that were provided before.
+    #[must_use]
+    pub fn resources(mut self, resources: Resources) -> Self {
+        self.resources = resources;
         self
     }
 
@@ -108,6 +118,14 @@ impl AppBuilder {
     #[must_use]
     pub fn runtime_clock(mut self) -> Self {
         self.clock = Clock::Runtime;
+        self
+    }
+
+    /// Follows the async runtime's clock, which shows `now` at this moment. And the seeds of executions (what `ctx.uuid()` and
+    /// `ctx.random()` are drawn from) come from their ids alone: for tests, of which two runs are to be equal.
+    #[must_use]
+    pub fn runtime_clock_at(mut self, now: Timestamp) -> Self {
+        self.clock = Clock::Held(now, Instant::now());
         self
     }
 

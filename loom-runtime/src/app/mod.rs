@@ -113,6 +113,13 @@ impl App {
         self.engine.shut_down(grace).await;
     }
 
+    /// Ends this program's work as a killed process does: flows and steps are dropped where they wait, nothing is finished and
+    /// nothing is handed back. For simulations: what a flow or step does between two waits is not interrupted.
+    #[doc(hidden)]
+    pub fn crash(&self) {
+        self.engine.crash();
+    }
+
     /// What the store knows of the executions, in order of their ids.
     ///
     /// # Errors

@@ -310,6 +310,10 @@ impl Driver {
                     self.run = Some(machine.state().run);
                     match self.append(&batch, &machine.state().frames).await? {
                         true => {
+                            // A shutdown that began meanwhile comes before what would begin now.
+                            if self.engine.is_draining() {
+                                machine.hold();
+                            }
                             self.offer(machine, Input::Written);
                             let events = batch.events.iter().map(|envelope| &envelope.event);
                             self.engine.streams.recorded(&self.execution, events);
@@ -369,10 +373,12 @@ impl Driver {
         let (ended, of, cx) = (self.ended.0.clone(), frame.clone(), env.cx());
         let (detached, over) = (invoke.detached, cancel.clone().drop_guard());
         let told = signals::Attempt::begin(&self.signals(), &invoke, step.name);
+        let crashed = self.engine.crashed.clone();
         let task = tokio::spawn(async move {
             let _over = over; // what the step left running is told that nobody waits any more
             let closing = closing; // dropped first when the task is aborted
-            let end = attempt::run(step, invoke.input, env, timeout).instrument(told.span()).await;
+            let body = attempt::run(step, invoke.input, env, timeout).instrument(told.span());
+            let Some(end) = crashed.run_until_cancelled(body).await else { return };
             told.end(&end);
             drop(closing); // nothing is said after the end
             // The driver may be gone: then nobody is to know.

@@ -94,6 +94,8 @@ pub(crate) struct Engine {
     booted: AtomicBool,
     drivers: TaskTracker,
     stop: CancellationToken,
+    /// Everything that this worker does is dropped where it stands.
+    pub(super) crashed: CancellationToken,
 }
 
 impl Engine {
@@ -108,7 +110,7 @@ impl Engine {
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
         let program = code::of_program(&registry, |flow| checker.code(flow));
-        let poke = Arc::new(Notify::new());
+        let (poke, crashed) = (Arc::new(Notify::new()), CancellationToken::new());
         Arc::new(Self {
             store,
             registry: Arc::new(registry),
@@ -132,7 +134,8 @@ impl Engine {
             beating: AtomicBool::new(false),
             booted: AtomicBool::new(false),
             drivers: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            stop: crashed.child_token(),
+            crashed,
         })
     }
 
@@ -173,7 +176,7 @@ impl Engine {
         self.locals.get(execution)
     }
 
-    fn is_draining(&self) -> bool {
+    pub(super) fn is_draining(&self) -> bool {
         self.locals.is_draining()
     }
 
@@ -252,7 +255,8 @@ impl Engine {
         let seat = Seat { engine: self.clone(), execution, fence, ended: false, laned };
         self.drivers.spawn(async move {
             let mut seat = seat; // the whole of it, and not the field alone
-            seat.ended = driver.run(origin).await;
+            let crashed = seat.engine.crashed.clone();
+            seat.ended = crashed.run_until_cancelled(driver.run(origin)).await.unwrap_or(false);
         });
     }
 
@@ -411,6 +415,11 @@ impl Engine {
                 Err(error) => tracing::warn!(%error, "inboxes not read"),
             }
         }
+    }
+
+    /// Ends as a killed process does: nothing is finished, and nothing is handed back.
+    pub(crate) fn crash(&self) {
+        self.crashed.cancel();
     }
 
     /// Stops: running steps may finish within `grace`, the rest is handed back. Leases are renewed to the end.

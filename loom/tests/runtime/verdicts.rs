@@ -83,7 +83,27 @@ async fn ended(handle: &Handle<paying>) -> Result<u32, ExecutionError<loom::Erro
     handle.result().await
 }
 
+/// What is done has no result.
+#[step(at_most_once, timeout = "400ms")]
+async fn ring() -> loom::Result<()> {
+    std::future::pending().await
+}
+
+#[flow]
+async fn ringing(ctx: Ctx) -> loom::Result<()> {
+    ctx.run(ring()).await
+}
+
 on_every_store! {
+    async fn a_verdict_of_nothing_is_no_giving_up(rig: Rig) {
+        let app = rig.app(registry!(flows: [ringing], steps: [ring])).await;
+        let handle = app.start(ringing()).id("ring").await.unwrap();
+        report(&app, handle.id()).await;
+        app.judge(handle.id(), &FrameId::parsed("ring"), Verdict::Done(Payload::null()), "ada").await.unwrap();
+        until(|| async { handle.status().await.unwrap().is_terminal() }).await;
+        handle.result().await.unwrap();
+    }
+
     async fn whatever_ends_it_without_an_outcome_it_is_in_doubt_and_not_run_again(rig: Rig) {
         for how in ["crash", "timeout", "panic"] {
             let rig = rig.another();
