@@ -18,17 +18,20 @@ pub(crate) enum Clock {
     /// The async runtime's own, which tests can pause and advance. Programs of one runtime agree on it, however
     /// far apart they are built.
     Runtime,
+    /// The async runtime's own, which showed this instant at that one.
+    Virtual(Timestamp, Instant),
 }
 
 impl Clock {
     pub(crate) fn now(self) -> Timestamp {
         /// One pair of readings, of both clocks at once, for all programs of this process.
         static ORIGIN: OnceLock<(Timestamp, Instant)> = OnceLock::new();
-        if matches!(self, Self::System) {
-            return system();
-        }
         let now = Instant::now();
-        let (at, start) = *ORIGIN.get_or_init(|| (system(), now));
+        let (at, start) = match self {
+            Self::System => return system(),
+            Self::Runtime => *ORIGIN.get_or_init(|| (system(), now)),
+            Self::Virtual(at, start) => (at, start),
+        };
         // A runtime that was paused before the first reading is behind it.
         match now.checked_duration_since(start) {
             Some(since) => at.plus(since),

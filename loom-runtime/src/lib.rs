@@ -19,6 +19,7 @@ mod context;
 mod descriptor;
 mod diff;
 mod domain_event;
+mod entropy;
 mod failure;
 mod first_ready;
 mod flow;

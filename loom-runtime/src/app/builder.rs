@@ -3,10 +3,13 @@
 
 use std::{fmt, sync::Arc};
 
+use kernel::Timestamp;
+
 use super::App;
 use crate::{
     Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
     clock::Clock,
+    entropy::Entropy,
     ports::{ArchiveStore, Store, Turn},
     service::SERVICES_V1,
     turns::{Starting, Turns},
@@ -22,6 +25,7 @@ pub struct AppBuilder {
     limits: Limits,
     options: WorkerOptions,
     clock: Clock,
+    entropy: Entropy,
     budgets: Option<Arc<dyn Negotiate>>,
     archive: Option<Arc<dyn ArchiveStore>>,
     turns: Turns,
@@ -111,6 +115,22 @@ impl AppBuilder {
         self
     }
 
+    /// As [`AppBuilder::runtime_clock`], of a clock that shows `now` at this call, whatever day it is.
+    #[must_use]
+    pub fn runtime_clock_at(mut self, now: Timestamp) -> Self {
+        self.clock = Clock::Virtual(now, tokio::time::Instant::now());
+        self
+    }
+
+    /// Draws what is made up (this worker's name, fresh ids and seeds) from a seed, and not from the system: with
+    /// [`AppBuilder::runtime_clock_at`], in a paused runtime of one thread, the same program on the same store writes the
+    /// same logs. For simulations; programs on one store need seeds that differ, each time they are built.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.entropy = Entropy::seeded(seed);
+        self
+    }
+
     /// The program.
     ///
     /// # Errors
@@ -144,7 +164,7 @@ impl AppBuilder {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
         let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
         let (parts, hooks) = ((registry, services), (budgets, self.turns));
-        let engine = Engine::new(store, parts, self.resources, self.limits, self.options, self.clock, hooks);
+        let engine = Engine::new(store, parts, self.resources, self.limits, self.options, (self.clock, self.entropy), hooks);
         Ok(App { engine, archive: self.archive })
     }
 }

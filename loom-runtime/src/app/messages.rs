@@ -264,7 +264,7 @@ impl App {
     /// It was not sent: see [`SendError`].
     pub async fn send_update(&self, update: SendMessage) -> Result<SentUpdate, SendError> {
         let to = update.to.clone();
-        let reply_to = update.key.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        let reply_to = update.key.clone().unwrap_or_else(|| self.engine.entropy.uuid().to_string());
         // The reply may be there already, if it was asked for before: its run is read from the start.
         let from = match update.key {
             Some(_) => 0,

@@ -91,7 +91,7 @@ impl Engine {
         let here = seat.count > 0;
         let until = self.lease_end();
         let claim = here.then(|| (self.worker.clone(), until));
-        let batch = Digest::of(uuid::Uuid::now_v7().as_bytes());
+        let batch = Digest::of(self.entropy.uuid().as_bytes());
         let new = NewExecution { id, flow, input, records, gates, base, batch, claim, turn };
         let row = new.row();
         match self.store.create(new).await? {
@@ -116,7 +116,7 @@ impl Engine {
         birth: Birth,
     ) -> Result<Option<Box<ExecutionRow>>, StoreError> {
         let Birth { id, flow, input, version, parent, place, turn } = birth;
-        let fresh = uuid::Uuid::now_v7();
+        let fresh = self.entropy.uuid();
         match place {
             Place::Worker => self.boot(),
             Place::Alone => self.beat(),

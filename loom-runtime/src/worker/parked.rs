@@ -4,10 +4,12 @@
 use std::{
     collections::HashMap,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use kernel::{Envelope, Event, ExecutionId, Fault, FrameKind, FrameStatus, ParkReport, State, Status};
+
+use tokio::time::Instant;
 
 use super::{Engine, transition::waits_for_code};
 use crate::{

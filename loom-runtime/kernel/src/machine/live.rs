@@ -14,6 +14,7 @@ use crate::{
     Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
     ParkReport, Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
     UnfoldableEvent,
+    planted::{Bug, as_kept, planted},
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -164,7 +165,13 @@ impl Machine {
         if let Some(due) = self.state().frames.get(&frame).and_then(|f| f.due) {
             self.dues.remove(&(due, frame.clone()));
         }
-        self.commit(event)?;
+        let late = matches!(event, Event::StepCompleted(_)) && planted(Bug::CompletionOutOfOrder);
+        let late = if late {
+            Some(event)
+        } else {
+            self.commit(event)?;
+            None
+        };
         self.journal.progressed();
         // The outcome is on record, whatever comes of it: what is consumed or has run is not lost.
         let (events, most) = (self.state().next - self.state().base, self.config.history);
@@ -176,7 +183,7 @@ impl Machine {
         self.cx.shared.lock().ahead = Some(BTreeSet::new());
         let turn = self.pass(Some((&frame, outcome)), moment)?;
         self.accept(self.unless_stuck(turn)?);
-        Ok(())
+        late.map_or(Ok(()), |event| self.commit(event).map(drop))
     }
 
     /// Fails a frame that was not run; a denial is an event of its own before that, for whoever audits.
@@ -279,6 +286,7 @@ impl Machine {
         // Starts of sibling steps are no facts that an effect could rest on, everything else is.
         let barrier = match delivery {
             Delivery::Pure => 0,
+            _ if planted(Bug::WriteReordering) => 0,
             // A crash counts as an attempt only if the attempt is on record.
             Delivery::AtLeastOnce if self.terms(&frame).0.counts_crashes() => sequence + 1,
             Delivery::AtLeastOnce => self.facts,
@@ -500,7 +508,7 @@ impl Machine {
         let mut fired = Offered::Ignored("nothing is due");
         while matches!(self.phase, Phase::Live)
             && let Some((due, frame)) = self.dues.first().cloned()
-            && due <= self.clock
+            && as_kept(due) <= self.clock
         {
             self.dues.pop_first();
             fired = Offered::Accepted;

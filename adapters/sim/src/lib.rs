@@ -1,0 +1,35 @@
+//! A deterministic world for the real kernel and runtime: a virtual clock, processes that die, stand still and are cut
+//! off, a store whose answers come late, twice or not at all, random flows, and the rules that must hold of every log.
+//! Not a test of stores: the one here is in memory. `chaos/` hurts real processes on real databases.
+//!
+//! Everything is decided by one seed: the same one is the same history, byte for byte.
+//!
+//! ```
+//! let plan = sim::Plan::random(7, 3);
+//! let history = sim::run(&plan);
+//! assert_eq!(history.broken, []);
+//! assert_eq!(history.logs, sim::run(&plan).logs);
+//! ```
+
+mod campaign;
+mod clients;
+mod dice;
+mod flow;
+mod ledger;
+mod plan;
+mod process;
+mod program;
+mod rules;
+mod store;
+mod weather;
+mod witness;
+mod world;
+
+pub use campaign::{A_WORLD, Campaign, Tally};
+pub use dice::Dice;
+pub use plan::{Act, Disaster, Plan, Planned, What};
+pub use process::Process;
+pub use program::{Mode, Node, Program};
+pub use rules::{Broken, Rule};
+pub use weather::{Fault, Faults, Rates, Strike};
+pub use world::{History, run};
