@@ -137,7 +137,7 @@ fn value_of(node: &Node, path: &str) -> Value {
         Node::Step { mode: Mode::Plain, fails: 1.., .. } => return Err(()),
         Node::Step { .. } => returned(path),
         Node::Child { spawn: true, .. } => 2,
-        Node::Child { body, .. } => value(body, "c").unwrap_or(3),
+        Node::Child { body, .. } => value(body, "c").map_or(3, |value| mix(0, value)),
         Node::All { drain, branches, .. } => {
             let each = branches.iter().enumerate().map(|(nth, branch)| value(branch, &format!("{path}-{nth}")));
             match each.collect::<Result<Vec<_>, ()>>() {
