@@ -92,7 +92,8 @@ impl Witness {
             let what = format!("process {process}, fence {fence}, has appended; the owner is {newest}");
             seen.broken.push(Broken { rule: Rule::OneOwner, execution: execution.clone(), what });
         }
-        for item in &append.consumed {
+        // 0 is none: what did not come through the inbox.
+        for item in append.consumed.iter().filter(|item| **item > 0) {
             let count = seen.consumed.entry((execution.clone(), *item)).or_default();
             *count += 1;
             if *count > 1 {
