@@ -507,7 +507,9 @@ impl Execution {
             pending.any(|id| id > seen && !append.consumed.contains(&id))
         };
         match &append.close {
-            Some(close) if newer(close.seen) && !planted(Bug::WakeLost) => Err(StoreError::InboxMoved(execution())),
+            Some(close) if newer(close.seen) && !planted(Bug::WakeLost) => {
+                Err(StoreError::InboxMoved(execution()))
+            }
             _ => Ok(()),
         }
     }

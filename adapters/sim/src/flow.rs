@@ -8,10 +8,9 @@ use futures_util::{
     future::{BoxFuture, Either, select, select_all},
 };
 use loom_runtime::{
-    Ctx, Delivery, Entry, Error, Flow, FlowCall, FlowDescriptor, InputVersions, MissingResource, OnClose,
-    Registry, Res, RetryPolicy, Step, StepBody, StepCall, StepDescriptor, Uuid,
     __v1::{self, EventDescriptor, Location, ResourceDescriptor, StepEnv},
-    DomainEvent,
+    Ctx, Delivery, DomainEvent, Entry, Error, Flow, FlowCall, FlowDescriptor, InputVersions, MissingResource,
+    OnClose, Registry, Res, RetryPolicy, Step, StepBody, StepCall, StepDescriptor, Uuid,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -151,7 +150,8 @@ fn walk(ctx: Ctx, nodes: Vec<Node>, path: String, mut seen: Seen) -> BoxFuture<'
 
 async fn one(ctx: &Ctx, node: Node, path: String, seen: Seen) -> Walked {
     let ms = Duration::from_millis;
-    let inner = |nth: usize, body, seen: &Seen| walk(ctx.clone(), body, format!("{path}-{nth}"), seen.clone());
+    let inner =
+        |nth: usize, body, seen: &Seen| walk(ctx.clone(), body, format!("{path}-{nth}"), seen.clone());
     Ok(match node {
         Node::Step { mode, ms, fails } => {
             let task = Task { ms, fails, seen: seen.digest, after: seen.after.clone() };

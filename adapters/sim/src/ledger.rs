@@ -62,7 +62,11 @@ impl Ledger {
         let settles = |envelope: &&Envelope| {
             let opens = matches!(
                 envelope.event.kind(),
-                Kind::StepStarted | Kind::TimerSet | Kind::GateOpened | Kind::MessageAwaited | Kind::ChildStarted
+                Kind::StepStarted
+                    | Kind::TimerSet
+                    | Kind::GateOpened
+                    | Kind::MessageAwaited
+                    | Kind::ChildStarted
             );
             !opens && envelope.event.frame().map(FrameId::as_str) == effect.after.as_deref()
         };
@@ -96,7 +100,8 @@ impl Ledger {
             lease.until >= now && owner.as_deref() == Some(self.process.name())
         });
         if !holds {
-            let what = format!("{} began in process {}, which is not the owner", effect.told(), self.process.name());
+            let what =
+                format!("{} began in process {}, which is not the owner", effect.told(), self.process.name());
             self.witness.broken(Rule::OneOwner, &effect.execution, what);
         }
     }

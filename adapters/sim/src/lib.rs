@@ -11,6 +11,8 @@
 //! assert_eq!(history.logs, sim::run(&plan).logs);
 //! ```
 
+#[cfg(feature = "planted-bugs")]
+mod bugs;
 mod campaign;
 mod clients;
 mod dice;
@@ -19,17 +21,26 @@ mod ledger;
 mod plan;
 mod process;
 mod program;
+mod report;
 mod rules;
+mod smallest;
 mod store;
 mod weather;
 mod witness;
 mod world;
 
+#[cfg(feature = "planted-bugs")]
+pub use bugs::{Found, find};
 pub use campaign::{A_WORLD, Campaign, Tally};
 pub use dice::Dice;
+#[cfg(feature = "planted-bugs")]
+pub use loom_runtime::kernel::planted::Bug;
 pub use plan::{Act, Disaster, Plan, Planned, What};
 pub use process::Process;
 pub use program::{Mode, Node, Program};
+pub use report::{hold, report};
 pub use rules::{Broken, Rule};
+pub use smallest::smallest;
 pub use weather::{Fault, Faults, Rates, Strike};
+pub use witness::Told;
 pub use world::{History, run};

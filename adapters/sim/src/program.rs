@@ -139,7 +139,8 @@ fn value_of(node: &Node, path: &str) -> Value {
         Node::Child { spawn: true, .. } => 2,
         Node::Child { body, .. } => value(body, "c").map_or(3, |value| mix(0, value)),
         Node::All { drain, branches, .. } => {
-            let each = branches.iter().enumerate().map(|(nth, branch)| value(branch, &format!("{path}-{nth}")));
+            let each =
+                branches.iter().enumerate().map(|(nth, branch)| value(branch, &format!("{path}-{nth}")));
             match each.collect::<Result<Vec<_>, ()>>() {
                 Ok(values) => values.into_iter().fold(4, mix),
                 Err(()) if *drain => 5,

@@ -131,7 +131,10 @@ fn exactly_once(ended: &Ended<'_>) -> Result<(), String> {
             Event::StepStarted(e) => {
                 let earlier = begun.insert((run, e.frame.clone(), e.attempt), envelope.sequence);
                 if let Some(earlier) = earlier {
-                    return Err(format!("attempt {} of `{}` starts in {earlier} and in {}", e.attempt, e.frame, envelope.sequence));
+                    return Err(format!(
+                        "attempt {} of `{}` starts in {earlier} and in {}",
+                        e.attempt, e.frame, envelope.sequence
+                    ));
                 }
                 continue;
             }
@@ -201,7 +204,11 @@ fn snapshots_fold(ended: &Ended<'_>) -> Result<(), String> {
     let last = last.ok_or_else(|| format!("a snapshot is of {upto} events, and there are fewer"))?;
     let kept = snapshot.restore(last).map_err(|bad| bad.to_string())?;
     let folded = State::of(&ended.log[..upto]).map_err(|error| error.to_string())?;
-    if kept == folded { Ok(()) } else { Err(format!("the snapshot of {upto} events is not what they fold to")) }
+    if kept == folded {
+        Ok(())
+    } else {
+        Err(format!("the snapshot of {upto} events is not what they fold to"))
+    }
 }
 
 fn nobody_stranded(ended: &Ended<'_>) -> Result<(), String> {

@@ -48,6 +48,11 @@ impl Road {
     {
         let looks = matches!(kind, "claim" | "inbox_waiting" | "renew" | "list" | "gates");
         let fate = self.weather.fate(&self.process, kind, execution, looks);
+        if let Some(fault) = fate.fault {
+            let process = self.process.name();
+            self.witness
+                .tell(format!("process {process}, {kind} `{execution}`: {fault:?}"), execution.is_empty());
+        }
         self.process.goes_on().await;
         let late = match fate.fault {
             Some(Fault::Late(ms)) => {

@@ -14,6 +14,17 @@ use tokio::time::Instant;
 
 use crate::rules::{Broken, Rule};
 
+/// Something that happened beside the logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub what: String,
+    /// Whether it concerns all executions.
+    pub general: bool,
+}
+
 /// What was seen so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Witness(Arc<Inner>);
@@ -36,6 +47,7 @@ pub(crate) struct Seen {
     /// What clients were told is in: to whom, and what it says.
     pub(crate) accepted: Vec<(ExecutionId, String)>,
     pub(crate) broken: Vec<Broken>,
+    pub(crate) chronicle: Vec<Told>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
 }
 
@@ -59,12 +71,20 @@ impl Witness {
         *self.seen().counts.entry(what).or_default() += 1;
     }
 
+    /// Remembers something, for who reads what happened.
+    pub(crate) fn tell(&self, what: String, general: bool) {
+        let at = self.now();
+        self.seen().chronicle.push(Told { at, what, general });
+    }
+
     pub(crate) fn broken(&self, rule: Rule, execution: &ExecutionId, what: String) {
+        self.tell(format!("broken, {rule:?} of `{execution}`: {what}"), false);
         self.seen().broken.push(Broken { rule, execution: execution.clone(), what });
     }
 
     /// A fence was given to a process.
     pub(crate) fn given(&self, execution: &ExecutionId, fence: u64, process: &str) {
+        self.tell(format!("process {process} is given fence {fence} of `{execution}`"), false);
         let mut seen = self.seen();
         let earlier = seen.owners.insert((execution.clone(), fence), process.to_owned());
         // A start that is asked for twice is given to who asks.
@@ -86,9 +106,11 @@ impl Witness {
             return; // again
         }
         let newest = seen.owners.range(..=(execution.clone(), u64::MAX)).next_back();
-        let newest = newest.filter(|((id, _), _)| id == execution).map(|((_, fence), of)| (*fence, of.clone()));
+        let newest =
+            newest.filter(|((id, _), _)| id == execution).map(|((_, fence), of)| (*fence, of.clone()));
         if newest.as_ref().is_none_or(|(newest, of)| (*newest, of.as_str()) != (fence, process)) {
-            let newest = newest.map_or("nobody".to_owned(), |(fence, of)| format!("process {of}, fence {fence}"));
+            let newest =
+                newest.map_or("nobody".to_owned(), |(fence, of)| format!("process {of}, fence {fence}"));
             let what = format!("process {process}, fence {fence}, has appended; the owner is {newest}");
             seen.broken.push(Broken { rule: Rule::OneOwner, execution: execution.clone(), what });
         }

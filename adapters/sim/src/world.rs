@@ -22,7 +22,7 @@ use crate::{
     rules::{self, Broken, Ended, Rule},
     store::Road,
     weather::Weather,
-    witness::Witness,
+    witness::{Told, Witness},
 };
 
 /// What every world's clock shows when it begins: 2026-01-01, and a bit, so that no instant is a round one.
@@ -38,6 +38,8 @@ pub struct History {
     pub broken: Vec<Broken>,
     /// The faults that struck.
     pub strikes: Vec<Strike>,
+    /// What happened beside the logs, in order.
+    pub chronicle: Vec<Told>,
     /// How often what happened.
     pub counts: BTreeMap<&'static str, u64>,
     /// The log of each execution.
@@ -97,6 +99,7 @@ impl World {
         lives.spawn(clients::operate(world.clone(), client.clone()));
         while happens.join_next().await.is_some() {}
         world.weather.calm();
+        world.witness.tell("nothing goes wrong any more".to_owned(), true);
         world.boots().iter().flatten().for_each(|(process, _)| process.ease());
         world.witness.note("worlds");
         let mut rested = Duration::ZERO;
@@ -114,10 +117,12 @@ impl World {
         for boot in 0.. {
             let it = Process::new(process, boot);
             let app = self.program(&it);
+            self.witness.tell(format!("process {} boots", it.name()), true);
             app.work();
             self.boots()[process] = Some((it.clone(), app));
             it.died().await;
             self.witness.note("processes died");
+            self.witness.tell(format!("process {} is dead", it.name()), true);
             self.boots()[process] = None;
             let mut dice = Dice::at(self.plan.seed, &format!("boot {}", it.name()));
             tokio::time::sleep(Duration::from_millis(20 + dice.below(3_000))).await;
@@ -143,6 +148,7 @@ impl World {
     async fn happens(self: Arc<Self>, Disaster { at, process, what }: Disaster) {
         tokio::time::sleep(Duration::from_millis(at)).await;
         let Some((it, app)) = self.boots().get(process).cloned().flatten() else { return };
+        self.witness.tell(format!("process {}: {what:?}", it.name()), true);
         match what {
             What::Crash => it.kill(),
             What::Pause(ms) => {
@@ -231,8 +237,8 @@ impl World {
         // What was seen on the way comes first: it is nearer to its cause.
         let mut all = std::mem::take(&mut seen.broken);
         all.extend(broken);
-        let counts = std::mem::take(&mut seen.counts);
-        History { broken: all, strikes: self.weather.struck(), counts, logs }
+        let (counts, chronicle) = (std::mem::take(&mut seen.counts), std::mem::take(&mut seen.chronicle));
+        History { broken: all, strikes: self.weather.struck(), chronicle, counts, logs }
     }
 }
 

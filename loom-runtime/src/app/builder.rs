@@ -164,7 +164,15 @@ impl AppBuilder {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
         let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
         let (parts, hooks) = ((registry, services), (budgets, self.turns));
-        let engine = Engine::new(store, parts, self.resources, self.limits, self.options, (self.clock, self.entropy), hooks);
+        let engine = Engine::new(
+            store,
+            parts,
+            self.resources,
+            self.limits,
+            self.options,
+            (self.clock, self.entropy),
+            hooks,
+        );
         Ok(App { engine, archive: self.archive })
     }
 }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use kernel::{
-    Batch, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, Parent,
-    ParkReport, StartChild, Status,
+    Batch, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
+    Parent, ParkReport, StartChild, Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
     planted::{Bug, planted},
 };

@@ -1,11 +1,7 @@
 //! Parked executions, as a worker looks at them: which of them it tries again by itself.
 //! Not the tries: those are ordinary claims.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use kernel::{Envelope, Event, ExecutionId, Fault, FrameKind, FrameStatus, ParkReport, State, Status};
 
