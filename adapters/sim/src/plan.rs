@@ -100,8 +100,12 @@ impl Plan {
             2 => Rates { reject: 20, lost: 30, twice: 30, slow: 10, dies: 30 },
             _ => Rates { reject: 0, lost: 0, twice: 0, slow: 0, dies: 0 },
         });
-        let many = dice.below(3) * dice.below(4);
-        let disasters = (0..many).map(|_| disaster(&mut dice, processes)).collect();
+        let disasters = match dice.below(4) {
+            0 => Vec::new(),
+            // Processes that stand still for longer than their leases hold, again and again.
+            1 => (0..6 + dice.below(8)).map(|_| pause(&mut dice, processes)).collect(),
+            _ => (0..dice.below(6)).map(|_| disaster(&mut dice, processes)).collect(),
+        };
         Self { seed, processes, delays: true, executions: planned, faults, disasters }
     }
 
@@ -133,6 +137,11 @@ fn planned(dice: &mut Dice, number: u64, executions: u64) -> Planned {
         acts.push(Act::Fork { at: at + dice.below(SPAN / 2), cut: dice.below(1_001) });
     }
     Planned { number, at, program, acts }
+}
+
+fn pause(dice: &mut Dice, processes: usize) -> Disaster {
+    let (at, process) = (dice.below(SPAN), dice.below(processes as u64) as usize);
+    Disaster { at, process, what: What::Pause(2_200 + dice.below(3_000)) }
 }
 
 fn disaster(dice: &mut Dice, processes: usize) -> Disaster {

@@ -82,16 +82,9 @@ impl Search {
 
     /// Leaves nodes out of a program, or takes what is in them for them.
     fn shorten(&mut self, nth: usize) {
-        for change in [
-            |plan: &mut Plan, nth: usize| plan.executions[nth].program.runs = 1,
-            |plan, nth| {
-                plan.executions[nth].program.heeds = false;
-            },
-        ] {
-            let mut simpler = self.plan.clone();
-            change(&mut simpler, nth);
-            self.attempt(simpler);
-        }
+        let mut simpler = self.plan.clone();
+        (simpler.executions[nth].program.runs, simpler.executions[nth].program.heeds) = (1, false);
+        self.attempt(simpler);
         let mut at = 0;
         while at < self.plan.executions[nth].program.size() {
             let without = |how: fn(Node) -> Vec<Node>| {

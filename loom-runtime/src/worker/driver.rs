@@ -304,6 +304,9 @@ impl Driver {
                 Command::Append(batch) => {
                     self.lagging = None;
                     self.run = Some(machine.state().run);
+                    if planted(Bug::SnapshotMidTurn) {
+                        snapshots::keep(&self.engine, machine, &batch, self.taken_up, &mut self.snapshot_due);
+                    }
                     match self.append(&batch, &machine.state().frames).await? {
                         true => {
                             self.offer(machine, Input::Written);
