@@ -41,6 +41,7 @@ pub use program::{Mode, Node, Program};
 pub use report::{hold, report};
 pub use rules::{Broken, Rule};
 pub use smallest::smallest;
-pub use weather::{Fault, Faults, Rates, Strike};
+pub use store::Road;
+pub use weather::{Fault, Faults, Rates, Strike, Weather};
 pub use witness::Told;
 pub use world::{History, run};

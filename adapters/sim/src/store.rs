@@ -1,16 +1,16 @@
 //! The way from one process to the store: it delays, loses, repeats and refuses, and the process may die on it.
 //! Not a store: what gets through is the store's own doing.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use loom_runtime::{
-    ExecutionId, Memory, Timestamp,
+    ExecutionId, Timestamp,
     kernel::{Record, Snapshot},
     ports::{
         Append, BranchRegistry, BranchRow, ClaimRequest, Claimed, Created, EventStore, ExecutionRow,
         GateIndex, GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted,
-        Removal, SetBranch, SnapshotStore, StoreError, WorkerId,
+        Removal, SetBranch, SnapshotStore, Store, StoreError, WorkerId,
     },
 };
 
@@ -20,13 +20,25 @@ use crate::{
     witness::Witness,
 };
 
-/// The store, as one process reaches it.
-#[derive(Clone, Debug)]
-pub(crate) struct Road {
-    pub(crate) to: Memory,
-    pub(crate) process: Process,
-    pub(crate) weather: Weather,
-    pub(crate) witness: Witness,
+/// A store, as one process reaches it, in one weather.
+///
+/// ```
+/// use sim::{Faults, Process, Road, Strike, Weather, Fault};
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// use loom_runtime::{Memory, ports::EventStore};
+/// let lost = Strike { call: "0.0 list  #1".into(), fault: Fault::Lost };
+/// let weather = Weather::of(7, &Faults::Listed(vec![lost]), false);
+/// let road = Road::to(Memory::new(), Process::new(0, 0), weather);
+/// assert!(road.list(&Default::default()).await.is_ok());
+/// assert!(road.list(&Default::default()).await.is_err());
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Road {
+    to: Arc<dyn Store>,
+    process: Process,
+    weather: Weather,
+    witness: Option<Witness>,
 }
 
 fn unavailable<T>(why: &str) -> Result<T, StoreError> {
@@ -34,6 +46,22 @@ fn unavailable<T>(why: &str) -> Result<T, StoreError> {
 }
 
 impl Road {
+    /// The way of this process to this store.
+    pub fn to(store: impl Store, process: Process, weather: Weather) -> Self {
+        Self { to: Arc::new(store), process, weather, witness: None }
+    }
+
+    /// The same, seen.
+    pub(crate) fn seen_by(self, witness: &Witness) -> Self {
+        Self { witness: Some(witness.clone()), ..self }
+    }
+
+    fn note(&self, what: &'static str) {
+        if let Some(witness) = &self.witness {
+            witness.note(what);
+        }
+    }
+
     /// A call, done once, twice or not at all. What the store has done, `seen` hears of.
     async fn call<T, F>(
         &self,
@@ -48,15 +76,14 @@ impl Road {
     {
         let looks = matches!(kind, "claim" | "inbox_waiting" | "renew" | "list" | "gates");
         let fate = self.weather.fate(&self.process, kind, execution, looks);
-        if let Some(fault) = fate.fault {
+        if let (Some(fault), Some(witness)) = (fate.fault, &self.witness) {
             let process = self.process.name();
-            self.witness
-                .tell(format!("process {process}, {kind} `{execution}`: {fault:?}"), execution.is_empty());
+            witness.tell(format!("process {process}, {kind} `{execution}`: {fault:?}"), execution.is_empty());
         }
         self.process.goes_on().await;
         let late = match fate.fault {
             Some(Fault::Late(ms)) => {
-                self.witness.note("late");
+                self.note("late");
                 Duration::from_millis(ms)
             }
             _ => fate.before,
@@ -65,16 +92,16 @@ impl Road {
             tokio::time::sleep(late).await;
         }
         if self.process.is_cut() {
-            self.witness.note("cut off");
+            self.note("cut off");
             return unavailable("cut off");
         }
         match fate.fault {
             Some(Fault::Reject) => {
-                self.witness.note("rejected");
+                self.note("rejected");
                 return unavailable("rejected");
             }
             Some(Fault::DiesBefore) => {
-                self.witness.note("died before a call");
+                self.note("died before a call");
                 self.process.kill();
                 return std::future::pending().await;
             }
@@ -84,17 +111,17 @@ impl Road {
         seen(&done);
         match fate.fault {
             Some(Fault::Twice) => {
-                self.witness.note("done twice");
+                self.note("done twice");
                 done = does().await;
                 seen(&done);
             }
             Some(Fault::DiesAfter) => {
-                self.witness.note("died after a call");
+                self.note("died after a call");
                 self.process.kill();
                 return std::future::pending().await;
             }
             Some(Fault::Slow(ms)) => {
-                self.witness.note("slow");
+                self.note("slow");
                 tokio::time::sleep(Duration::from_millis(ms)).await;
             }
             _ => {}
@@ -104,15 +131,15 @@ impl Road {
         }
         self.process.goes_on().await;
         if fate.fault == Some(Fault::Lost) || self.process.is_cut() {
-            self.witness.note("acknowledgement lost");
+            self.note("acknowledgement lost");
             return unavailable("the answer was lost");
         }
         done
     }
 
     fn given(&self, execution: &ExecutionId, fence: u64) {
-        if fence > 0 {
-            self.witness.given(execution, fence, self.process.name());
+        if let Some(witness) = self.witness.as_ref().filter(|_| fence > 0) {
+            witness.given(execution, fence, self.process.name());
         }
     }
 }
@@ -133,8 +160,8 @@ impl EventStore for Road {
 
     async fn append(&self, append: &Append) -> Result<(), StoreError> {
         let seen = |done: &Result<(), StoreError>| {
-            if done.is_ok() {
-                self.witness.took(append, self.process.name());
+            if let (Ok(()), Some(witness)) = (done, &self.witness) {
+                witness.took(append, self.process.name());
             }
         };
         self.call("append", append.execution.as_str(), || self.to.append(append), seen).await

@@ -76,7 +76,7 @@ pub(crate) struct Fate {
 
 /// The weather of a world.
 #[derive(Clone, Debug)]
-pub(crate) struct Weather(Arc<Inner>);
+pub struct Weather(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -89,7 +89,8 @@ struct Inner {
 }
 
 impl Weather {
-    pub(crate) fn of(seed: u64, faults: &Faults, delays: bool) -> Self {
+    /// Of a seed; calls take their time if there are `delays`.
+    pub fn of(seed: u64, faults: &Faults, delays: bool) -> Self {
         let (rates, listed) = match faults {
             Faults::Drawn(rates) => (Some(*rates), BTreeMap::new()),
             Faults::Listed(strikes) => {
@@ -101,16 +102,17 @@ impl Weather {
     }
 
     /// Nothing goes wrong from now on.
-    pub(crate) fn calm(&self) {
+    pub fn calm(&self) {
         self.0.calm.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_calm(&self) -> bool {
+    /// Whether nothing goes wrong any more.
+    pub fn is_calm(&self) -> bool {
         self.0.calm.load(Ordering::Relaxed)
     }
 
     /// What has gone wrong.
-    pub(crate) fn struck(&self) -> Vec<Strike> {
+    pub fn struck(&self) -> Vec<Strike> {
         self.0.struck.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

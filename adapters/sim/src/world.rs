@@ -132,12 +132,7 @@ impl World {
     /// The program, as it is in a process.
     fn program(&self, process: &Process) -> App {
         let Self { store, weather, witness, .. } = self;
-        let road = Road {
-            to: store.clone(),
-            process: process.clone(),
-            weather: weather.clone(),
-            witness: witness.clone(),
-        };
+        let road = Road::to(store.clone(), process.clone(), weather.clone()).seen_by(witness);
         let ledger = Ledger { process: process.clone(), store: store.clone(), witness: witness.clone() };
         let seed = Dice::at(self.plan.seed, &format!("entropy {}", process.name())).any();
         let builder = App::builder().store(road).registry(flow::registry()).provide(ledger);
