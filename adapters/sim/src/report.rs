@@ -59,6 +59,9 @@ fn schedule(plan: &Plan) -> String {
     text
 }
 
+/// How many lines a timeline has at most.
+const MOST: usize = 80;
+
 /// The log of an execution among what happened to processes meanwhile.
 fn timeline(history: &History, execution: &str) -> String {
     let about = |line: &str| line.split([' ', '`']).any(|word| word == execution);
@@ -71,6 +74,12 @@ fn timeline(history: &History, execution: &str) -> String {
     let besides = besides.map(|told| (told.at, 0, format!("       {}", told.what)));
     let mut lines: Vec<_> = log.chain(besides).collect();
     lines.sort_by_key(|(at, rank, _)| (*at, *rank));
+    if lines.len() > MOST {
+        let left_out = lines.len() - MOST;
+        lines.drain(MOST / 2..MOST / 2 + left_out);
+        let at = lines[MOST / 2].0;
+        lines.insert(MOST / 2, (at, 0, format!("       … and {left_out} lines more")));
+    }
     lines.into_iter().map(|(at, _, line)| format!("  {} {line}\n", &at.to_string()[14..23])).collect()
 }
 
