@@ -33,6 +33,7 @@ mod replays;
 mod retention;
 mod retries;
 mod runs;
+mod sagas;
 mod schedules;
 mod shutdowns;
 mod simulations;

@@ -103,6 +103,29 @@ async fn paying(ctx: Ctx) -> loom::Result<u32> {
     Ok(paid)
 }
 
+#[step]
+async fn breaks(world: Res<World>) -> loom::Result<String> {
+    world.hit("broke");
+    Err(loom::Error::msg("broken"))
+}
+
+/// B100: a diamond, taken back from its end: what was done last first, both sides at once.
+#[flow]
+async fn unwinding(ctx: Ctx) -> loom::Result<String> {
+    ctx.run(note("top".into())).id("top").await?;
+    let (left, right) =
+        join!(ctx.run(note("left".into())).id("left"), ctx.run(note("right".into())).id("right"));
+    (left?, right?);
+    let Err(why) = ctx.run(breaks()).await else { return Ok("done".into()) };
+    let (left, right) = join!(
+        ctx.run(note("no left".into())).id("left.undone"),
+        ctx.run(note("no right".into())).id("right.undone")
+    );
+    (left?, right?);
+    ctx.run(note("no top".into())).id("top.undone").await?;
+    Ok(why.to_string())
+}
+
 #[flow(part)]
 async fn twice(ctx: Ctx, what: String) -> loom::Result<u32> {
     ctx.run(note(what.clone())).id("once").await?;
@@ -324,11 +347,11 @@ async fn by_name(ctx: Ctx, turn: Option<u32>) -> loom::Result<String> {
 fn all() -> Registry {
     registry!(
         flows: [
-            running, paying, in_parts, asking, receiving, updated, refusing, telling, sending, child, calling, spawning,
+            running, paying, unwinding, in_parts, asking, receiving, updated, refusing, telling, sending, child, calling, spawning,
             sleeping, limited, deciding, executing, changing, rolling, tidying, failing_fast, draining, detaching,
             remembering, lasting, drawing, negotiating, by_name
         ],
-        steps: [note, reckon, pay, shaky, fails_beside, endless, lasts, speaks, look]
+        steps: [note, reckon, pay, shaky, breaks, fails_beside, endless, lasts, speaks, look]
     )
 }
 
@@ -354,6 +377,7 @@ use Act::{Answer, CancelAt, Send, Update};
 const TABLE: &[(&str, &[Act], &str)] = &[
     ("running", &[], "5"),
     ("paying", &[], "5"),
+    ("unwinding", &[], "\"broken\""),
     ("in_parts", &[], "4"),
     ("asking", &[Answer("run/manager", 8)], "9"),
     ("receiving", &[Send("numbers", 1), Send("numbers", 2)], "12"),
