@@ -93,9 +93,12 @@ pub(crate) struct Ended<'w> {
     pub(crate) prefixes: usize,
 }
 
+/// What is wrong, if something is.
+type Holds = fn(&Ended<'_>) -> Result<(), String>;
+
 /// Everything that is wrong with it.
 pub(crate) fn judge(ended: &Ended<'_>) -> Vec<Broken> {
-    let rules: [(Rule, fn(&Ended<'_>) -> Result<(), String>); 9] = [
+    let rules: [(Rule, Holds); 9] = [
         (Rule::DenseSequences, dense_sequences),
         (Rule::ExactlyOnce, exactly_once),
         (Rule::TimersInTime, timers_in_time),

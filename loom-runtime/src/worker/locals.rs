@@ -139,7 +139,7 @@ impl Locals {
         let table = self.table();
         let is_held = |id, local: &Local| held.get(id) == Some(&local.fence);
         let kept = table.drivers.iter();
-        let kept = kept.filter(|(id, local)| is_held(*id, *local) || planted(Bug::HeartbeatAfterExpiry));
+        let kept = kept.filter(|(id, local)| is_held(*id, local) || planted(Bug::HeartbeatAfterExpiry));
         kept.for_each(|(_, local)| local.lease.extend(until));
     }
 
