@@ -46,14 +46,20 @@ pub struct History {
     pub logs: BTreeMap<ExecutionId, Vec<Record>>,
 }
 
-/// How a process's worker behaves here.
-fn options() -> WorkerOptions {
+/// How the workers of a world behave: in some, nothing fits.
+fn options(seed: u64) -> WorkerOptions {
+    let mut dice = Dice::at(seed, "options");
+    let ms = Duration::from_millis;
     WorkerOptions {
-        lease: Duration::from_secs(2),
-        poll: Duration::from_millis(200),
+        lease: ms(2_000),
+        poll: ms(200),
         // The hand that kills is no fault of an execution.
         takeovers: 1_000_000,
-        snapshot_every: 6,
+        snapshot_every: 1 + dice.below(12),
+        running: if dice.below(4) == 0 { 3 } else { 1_000 },
+        memory: if dice.below(4) == 0 { 16 << 10 } else { 256 << 20 },
+        linger: ms([0, 50, 400][dice.below(3) as usize]),
+        lag: ms([0, 10, 300][dice.below(3) as usize]),
         ..WorkerOptions::default()
     }
 }
@@ -136,7 +142,7 @@ impl World {
         let ledger = Ledger { process: process.clone(), store: store.clone(), witness: witness.clone() };
         let seed = Dice::at(self.plan.seed, &format!("entropy {}", process.name())).any();
         let builder = App::builder().store(road).registry(flow::registry()).provide(ledger);
-        let builder = builder.worker(options()).runtime_clock_at(witness.now()).seed(seed);
+        let builder = builder.worker(options(self.plan.seed)).runtime_clock_at(witness.now()).seed(seed);
         builder.build().expect("the flow and its steps fit")
     }
 
