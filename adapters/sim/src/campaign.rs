@@ -40,7 +40,7 @@ pub struct Tally {
 }
 
 impl Campaign {
-    /// The world of this seed, if it is one of these.
+    /// The nth world, from 0, if there are so many.
     pub fn plan(&self, nth: u64) -> Option<Plan> {
         let left = self.executions.saturating_sub(nth.saturating_mul(A_WORLD));
         (left > 0).then(|| Plan::random(self.seed.wrapping_add(nth), left.min(A_WORLD)))

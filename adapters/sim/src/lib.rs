@@ -2,7 +2,11 @@
 //! off, a store whose answers come late, twice or not at all, random flows, and the rules that must hold of every log.
 //! Not a test of stores: the one here is in memory. `chaos/` hurts real processes on real databases.
 //!
-//! Everything is decided by one seed: the same one is the same history, byte for byte.
+//! Everything is decided by one seed, with the generator of [`Dice`]: the same one is the same history, byte for byte. What
+//! goes wrong with a call hangs on the call alone (whose, which, to what, the how-manieth), so that a plan from which
+//! something is taken away keeps the rest of its faults.
+//!
+//! Not simulated: clocks that differ from process to process, and replicas that lag behind.
 //!
 //! ```
 //! let plan = sim::Plan::random(7, 3);

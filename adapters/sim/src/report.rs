@@ -7,7 +7,7 @@ use loom_runtime::kernel::{Envelope, Event, Record};
 
 use crate::{Faults, History, Plan, run};
 
-/// Lives through a plan, as [`Report`] prints it in a test.
+/// Lives through a plan, as [`report()`] prints it in a test.
 ///
 /// # Panics
 /// It breaks a rule, and the message is the report; or it is no plan.

@@ -9,12 +9,11 @@ use loom_runtime::{
     kernel::{Envelope, Event, Outcome, Record, Snapshot, State},
     ports::ExecutionRow,
 };
-use serde::Serialize;
 
 use crate::{flow::NEWS, program::Value};
 
 /// A rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// Events are numbered without gaps, and the row says how many there are.
     DenseSequences,
