@@ -85,7 +85,7 @@ pub enum What {
 }
 
 /// How long clients and disasters go on.
-const SPAN: u64 = 12_000;
+pub(crate) const SPAN: u64 = 12_000;
 
 impl Plan {
     /// The world of a seed.

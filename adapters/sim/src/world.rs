@@ -19,6 +19,7 @@ use crate::{
     clients::{self, CLIENT},
     flow::{self},
     ledger::Ledger,
+    plan::SPAN,
     rules::{self, Broken, Ended, Rule},
     store::Road,
     weather::Weather,
@@ -101,6 +102,8 @@ impl World {
             happens.spawn(world.clone().happens(disaster));
         }
         let client = world.program(&Process::named(CLIENT));
+        // Calls go wrong for as long, also where little else happens.
+        happens.spawn(tokio::time::sleep(Duration::from_millis(SPAN)));
         clients::begin(&world, &client, &mut happens);
         lives.spawn(clients::operate(world.clone(), client.clone()));
         while happens.join_next().await.is_some() {}
