@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    DataType, DomainEvent, Fact, Flow, FlowCall, FlowDescriptor, FoldError, Part, PartCall, PartDescriptor, Step,
-    StepCall, StepDescriptor,
     __v1::stub,
+    DataType, DomainEvent, Fact, Flow, FlowCall, FlowDescriptor, FoldError, Part, PartCall, PartDescriptor,
+    Step, StepCall, StepDescriptor,
     projection::NoEvent,
     recorded::{Codec, Recorded},
 };

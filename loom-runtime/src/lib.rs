@@ -20,6 +20,7 @@ mod data_type;
 mod descriptor;
 mod diff;
 mod domain_event;
+mod entropy;
 mod failure;
 mod first_ready;
 mod flow;

@@ -8,7 +8,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp};
+use kernel::{
+    Digest, ExecutionId, FrameId, Record, Snapshot, Status, Timestamp,
+    planted::{Bug, planted},
+};
 
 use crate::ports::{
     Append, BatchId, BranchRegistry, BranchRow, Caveat, ClaimRequest, Claimed, Created, EventStore,
@@ -486,7 +489,8 @@ impl Tables {
             None if item.early => (self.early.entry(item.execution.clone()).or_default(), None),
             None => return Err(StoreError::Unknown(item.execution)),
         };
-        let used = |posting: &&Posting| item.key.is_some() && posting.item.key == item.key;
+        let keyed = item.key.is_some() && !planted(Bug::DuplicatedResume);
+        let used = |posting: &&Posting| keyed && posting.item.key == item.key;
         if let Some(first) = inbox.iter().find(used) {
             return Ok(Posted::Duplicate { same: first.content == content });
         }
@@ -504,7 +508,8 @@ impl Execution {
     /// The checks of an append after the one for a retry, in the documented order.
     fn admits(&self, append: &Append) -> Result<(), StoreError> {
         let execution = || append.execution.clone();
-        if self.row.lease.as_ref().is_none_or(|lease| lease.fence != append.fence) {
+        let owned = self.row.lease.as_ref().is_some_and(|lease| lease.fence == append.fence);
+        if !owned && !planted(Bug::FenceIgnored) {
             let (presented, current) = (append.fence, self.fence);
             return Err(StoreError::Fenced { execution: execution(), presented, current });
         }
@@ -517,7 +522,9 @@ impl Execution {
             pending.any(|id| id > seen && !append.consumed.contains(&id))
         };
         match &append.close {
-            Some(close) if newer(close.seen) => Err(StoreError::InboxMoved(execution())),
+            Some(close) if newer(close.seen) && !planted(Bug::WakeLost) => {
+                Err(StoreError::InboxMoved(execution()))
+            }
             _ => Ok(()),
         }
     }
@@ -544,7 +551,7 @@ impl Execution {
             row.status = close.status;
             row.wake_at = close.wake_at.filter(|_| close.status == Status::Suspended);
             row.lease = None;
-            self.seen = close.seen;
+            self.seen = if planted(Bug::WakeLost) { self.newest() } else { close.seen };
             self.unfit.extend(close.unfit);
         }
     }
@@ -574,6 +581,10 @@ impl Execution {
             GateChange::Closed { frame, state } => end(Some(frame), *state),
             GateChange::AbandonAll => end(None, GateState::Abandoned),
         }
+    }
+
+    fn newest(&self) -> InboxId {
+        self.inbox.last().map_or(0, |posting| posting.item.id)
     }
 
     /// The items that call it, closed as it is.

@@ -10,8 +10,8 @@ use loom_runtime::{
     kernel::{Record, Snapshot},
     ports::{
         Append, BranchRegistry, Caveat, ClaimRequest, Claimed, Created, EventStore, ExecutionRow, GateIndex,
-        GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal, Renewal,
-        Slot, SnapshotStore, StoreError, WorkerId,
+        GateRow, Inbox, InboxId, InboxItem, LeaseStore, ListFilter, NewExecution, NewItem, Posted, Removal,
+        Renewal, Slot, SnapshotStore, StoreError, WorkerId,
     },
 };
 

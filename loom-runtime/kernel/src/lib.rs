@@ -10,6 +10,8 @@ mod id;
 mod journal;
 pub mod machine;
 mod payload;
+#[doc(hidden)]
+pub mod planted;
 mod report;
 mod retry;
 mod snapshot;

@@ -10,6 +10,7 @@ use super::App;
 use crate::{
     Limits, Memory, Negotiate, Registry, RegistryError, Resources, budget,
     clock::Clock,
+    entropy::Entropy,
     ports::{ArchiveStore, Store, Turn},
     service::SERVICES_V1,
     turns::{Starting, Turns},
@@ -25,6 +26,7 @@ pub struct AppBuilder {
     limits: Limits,
     options: WorkerOptions,
     clock: Clock,
+    entropy: Entropy,
     budgets: Option<Arc<dyn Negotiate>>,
     archive: Option<Arc<dyn ArchiveStore>>,
     turns: Turns,
@@ -122,10 +124,19 @@ impl AppBuilder {
     }
 
     /// Follows the async runtime's clock, which shows `now` at this moment. And the seeds of executions (what `ctx.uuid()` and
-    /// `ctx.random()` are drawn from) come from their ids alone: for tests, of which two runs are to be equal.
+    /// `ctx.random()` are drawn from) come from their ids alone, unless [`AppBuilder::seed`] gives them: for tests, of which two runs are to be equal.
     #[must_use]
     pub fn runtime_clock_at(mut self, now: Timestamp) -> Self {
         self.clock = Clock::Held(now, Instant::now());
+        self
+    }
+
+    /// Draws what is made up (this worker's name, fresh ids and seeds) from a seed, and not from the system: with
+    /// [`AppBuilder::runtime_clock_at`], in a paused runtime of one thread, the same program on the same store writes the
+    /// same logs. For simulations; programs on one store need seeds that differ, each time they are built.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.entropy = Entropy::seeded(seed);
         self
     }
 
@@ -162,7 +173,15 @@ impl AppBuilder {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
         let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
         let (parts, hooks) = ((registry, services), (budgets, self.turns));
-        let engine = Engine::new(store, parts, self.resources, self.limits, self.options, self.clock, hooks);
+        let engine = Engine::new(
+            store,
+            parts,
+            self.resources,
+            self.limits,
+            self.options,
+            (self.clock, self.entropy),
+            hooks,
+        );
         Ok(App { engine, archive: self.archive })
     }
 }

@@ -260,7 +260,7 @@ impl App {
     /// It was not sent: see [`SendError`].
     pub async fn send_update(&self, update: SendMessage) -> Result<SentUpdate, SendError> {
         let to = update.to.clone();
-        let reply_to = update.key.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        let reply_to = update.key.clone().unwrap_or_else(|| self.engine.entropy.uuid().to_string());
         let has_key = update.key.is_some();
         let row = self.engine.store.get(&to).await?;
         if row.is_none() && !has_key {

@@ -179,6 +179,15 @@ impl App {
         folded::state(&*self.engine.store, id, events.unwrap_or(u64::MAX)).await
     }
 
+    /// Replays a log against this program as [`replay_check`](crate::replay_check) does, but of each run in it only so many
+    /// prefixes, evenly spread. For many logs: the fingerprints of the flows, which that computes each time, are at hand here.
+    ///
+    /// # Errors
+    /// As for [`replay_check`](crate::replay_check).
+    pub fn replay_check(&self, log: &[Envelope], prefixes: usize) -> Result<(), ParkReport> {
+        self.engine.checker.check(log, prefixes)
+    }
+
     /// The archive, if the program has one.
     pub fn archive(&self) -> Option<Arc<dyn ArchiveStore>> {
         self.archive.clone()

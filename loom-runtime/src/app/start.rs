@@ -199,7 +199,7 @@ async fn start(
         return Err(StartError::UnknownFlow { flow: flow.into(), known });
     }
     engine.limits.check_given(&input).map_err(|reason| StartError::Input { flow: flow.into(), reason })?;
-    let id: ExecutionId = id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()).parse()?;
+    let id: ExecutionId = id.unwrap_or_else(|| engine.entropy.uuid().to_string()).parse()?;
     let digest = input.digest();
     let (version, parent) = (None, None);
     let turn = engine.turns.of(Starting { execution: &id, flow, input: &input, parent: None, turn: &turn });

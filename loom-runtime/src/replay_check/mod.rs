@@ -106,7 +106,7 @@ impl Checker {
     }
 
     /// Replays the whole log, then the prefixes of each run: all of them, or `most`, evenly spread.
-    fn check(&self, log: &[Envelope], most: usize) -> Result<(), ParkReport> {
+    pub(crate) fn check(&self, log: &[Envelope], most: usize) -> Result<(), ParkReport> {
         let (log, given_up) = until_given_up(log);
         self.flow(log)?;
         self.has_steps(log)?;

@@ -11,6 +11,7 @@ use kernel::{
 use super::{driver::Origin, engine::Engine};
 use crate::{
     Service, Starting,
+    entropy::Entropy,
     inbox_item::Item,
     ports::{Claimed, Created, ExecutionRow, GateChange, NewExecution, StoreError, TakeUp, Turn},
 };
@@ -91,7 +92,7 @@ impl Engine {
         let here = seat.count > 0;
         let until = self.lease_end();
         let claim = here.then(|| (self.worker.clone(), until));
-        let batch = Digest::of(uuid::Uuid::now_v7().as_bytes());
+        let batch = Digest::of(self.entropy.uuid().as_bytes());
         let new = NewExecution { id, flow, input, records, gates, base, batch, claim, turn };
         let row = new.row();
         match self.store.create(new).await? {
@@ -116,7 +117,7 @@ impl Engine {
         birth: Birth,
     ) -> Result<Option<Box<ExecutionRow>>, StoreError> {
         let Birth { id, flow, input, version, parent, place, turn } = birth;
-        let fresh = uuid::Uuid::now_v7();
+        let fresh = self.entropy.uuid();
         match place {
             Place::Worker => self.boot(),
             Place::Alone => self.beat(),
@@ -129,9 +130,9 @@ impl Engine {
             code: self.code(&flow),
             input_version: version.unwrap_or_else(|| self.registry.input_version(&flow)),
             // Two starts of one id may race: the one that is recorded gives the seed.
-            seed: match self.clock.is_held() {
-                false => Digest::of_parts(&[id.as_str().as_bytes(), fresh.as_bytes()]),
-                true => Digest::of(id.as_str().as_bytes()),
+            seed: match &self.entropy {
+                Entropy::System if self.clock.is_held() => Digest::of(id.as_str().as_bytes()),
+                _ => Digest::of_parts(&[id.as_str().as_bytes(), fresh.as_bytes()]),
             },
             parent,
             flags: Vec::new(),

@@ -5,15 +5,16 @@ mod poison;
 mod rehydrate;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
 use kernel::{
-    Batch, Delivery, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine, Parent,
-    ParkReport, StartChild, Status,
+    Batch, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Fault, Frame, FrameId, Machine,
+    Parent, ParkReport, StartChild, Status,
     machine::{AttemptEnd, Command, Config, Input, Invoke, Offered},
+    planted::{Bug, planted},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -36,7 +37,7 @@ use super::{
 use crate::{
     Ctx, FlowDescriptor,
     inbox_item::Item,
-    ports::{Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
+    ports::{Append, Claimed, InboxId, InboxItem, StoreError, TakeUp, Turn},
     step::{StepCx, StepEnv},
 };
 
@@ -119,7 +120,7 @@ pub(super) struct Driver {
     nudges: mpsc::UnboundedSender<Nudge>,
     told: mpsc::UnboundedReceiver<Nudge>,
     publish: watch::Sender<Progress>,
-    running: HashMap<FrameId, Running>,
+    running: BTreeMap<FrameId, Running>,
     /// Attempts that were told to stop, and when their end is taken for granted.
     leaving: VecDeque<(Instant, FrameId, u32)>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
@@ -149,7 +150,7 @@ impl Driver {
         publish: watch::Sender<Progress>,
     ) -> Self {
         let (fence, nudges, lease) = (local.fence, local.nudges.clone(), local.lease.clone());
-        let (running, ended) = (HashMap::new(), mpsc::unbounded_channel());
+        let (running, ended) = (BTreeMap::new(), mpsc::unbounded_channel());
         let (leaving, seen, lagging, drain) = (VecDeque::new(), 0, None, None);
         Self {
             engine,
@@ -183,7 +184,7 @@ impl Driver {
             Ok(status) => {
                 // One that goes on by itself may do so, unless another owner would do the same beside it.
                 let goes_on = |running: &Running| running.detached && status != Status::Parked;
-                let left = self.running.drain().map(|(_, running)| running).filter(|r| !goes_on(r));
+                let left = std::mem::take(&mut self.running).into_values().filter(|r| !goes_on(r));
                 left.for_each(Running::dismiss);
                 self.publish.send_modify(|progress| progress.left = Some(status));
                 return status.is_terminal();
@@ -308,6 +309,9 @@ impl Driver {
                 Command::Append(batch) => {
                     self.lagging = None;
                     self.run = Some(machine.state().run);
+                    if planted(Bug::SnapshotMidTurn) {
+                        snapshots::keep(&self.engine, machine, &batch, self.taken_up, &mut self.snapshot_due);
+                    }
                     match self.append(&batch, &machine.state().frames).await? {
                         true => {
                             // A shutdown that began meanwhile comes before what would begin now.
@@ -544,7 +548,7 @@ impl Driver {
         let now = self.engine.clock.now();
         let append =
             transition::of(batch, frames, &self.execution, self.fence, self.seen, self.engine.program, now);
-        let append = append.map_err(|e| Gone::Lost(e.to_string()))?;
+        let mut append = append.map_err(|e| Gone::Lost(e.to_string()))?;
         if let Some(at) = append.close.as_ref().and_then(|close| close.wake_at) {
             self.engine.wakes.add(at);
         }
@@ -558,9 +562,22 @@ impl Driver {
                     return Ok(true);
                 }
                 Err(StoreError::InboxMoved(_)) => return Ok(false),
-                Err(error) => self.pause(&error).await?,
+                Err(error) => {
+                    self.pause(&error).await?;
+                    if planted(Bug::AcknowledgementTakenAsFailure) {
+                        self.append_anew(&mut append).await;
+                    }
+                }
             }
         }
+    }
+
+    /// As if nothing had been written, behind whatever is there: a bug that tests plant.
+    async fn append_anew(&self, append: &mut Append) {
+        let Ok(Some(row)) = self.engine.store.get(&self.execution).await else { return };
+        append.batch = Digest::of(&append.batch.bytes());
+        append.expected_next = row.next;
+        (row.next..).zip(&mut append.records).for_each(|(next, record)| record.sequence = next);
     }
 
     /// A store that cannot be reached is asked again, with the same words; any other refusal ends this owner.
@@ -618,9 +635,10 @@ impl Driver {
         let deadline = Instant::now() + GONE;
         for running in self.running.values_mut() {
             tokio::select! {
-                _ = tokio::time::timeout_at(deadline, &mut running.task) => running.task.abort(),
+                biased;
                 // Somebody else may make them already: this ends here, and they are cut off.
                 () = lost(&mut self.told) => return Err(Gone::Lost("the lease has another owner".into())),
+                _ = tokio::time::timeout_at(deadline, &mut running.task) => running.task.abort(),
             }
         }
         // A result is one, also of a body that was told: it happened. Any other end of such a body says only that it stopped,

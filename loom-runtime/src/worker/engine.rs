@@ -2,7 +2,7 @@
 //! Not the host's API: that is [`crate::App`].
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI64, Ordering},
@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kernel::{Digest, ExecutionId, Fingerprints, Timestamp};
+use kernel::{
+    Digest, ExecutionId, Fingerprints, Timestamp,
+    planted::{Bug, planted},
+};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -28,6 +31,7 @@ use crate::{
     Limits, Negotiate, Registry, Resources, Service,
     clock::Clock,
     code,
+    entropy::Entropy,
     ports::{ClaimRequest, Renewal, Store, StoreError, Turn, WorkerId},
     replay_check::Checker,
     turns::Turns,
@@ -43,7 +47,7 @@ const CAVEATS: Duration = Duration::from_secs(30);
 const AT_ONCE: usize = 256;
 
 /// The leases that this worker has, by their fences; and why that may not be all of them.
-pub(super) type Held = (HashMap<ExecutionId, u64>, Option<StoreError>);
+pub(super) type Held = (BTreeMap<ExecutionId, u64>, Option<StoreError>);
 
 /// A driver's place among the others; given up however the driver ends, by a panic too.
 struct Seat {
@@ -73,6 +77,7 @@ pub(crate) struct Engine {
     pub(crate) limits: Limits,
     pub(crate) options: WorkerOptions,
     pub(crate) clock: Clock,
+    pub(crate) entropy: Entropy,
     pub(crate) worker: WorkerId,
     /// Executions of rooms that are to be there.
     services: Vec<Service>,
@@ -80,7 +85,7 @@ pub(crate) struct Engine {
     pub(crate) turns: Turns,
     pub(crate) streams: Arc<Streams>,
     /// The flows with their fingerprints, to replay logs that wait for code.
-    pub(super) checker: Checker,
+    pub(crate) checker: Checker,
     pub(super) program: Digest,
     locals: Locals,
     /// Until when every lease holds that this worker has renewed.
@@ -105,7 +110,7 @@ impl Engine {
         resources: Resources,
         limits: Limits,
         options: WorkerOptions,
-        clock: Clock,
+        (clock, entropy): (Clock, Entropy),
         (budgets, turns): (Arc<dyn Negotiate>, Turns),
     ) -> Arc<Self> {
         let checker = Checker::new(&registry);
@@ -118,7 +123,8 @@ impl Engine {
             limits,
             options,
             clock,
-            worker: format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()),
+            worker: entropy.worker(),
+            entropy,
             services,
             budgets,
             turns,
@@ -307,7 +313,7 @@ impl Engine {
     }
 
     /// Renews, and tells the drivers whose execution has gone to somebody else.
-    async fn renew_and_tell(&self) -> Result<HashMap<ExecutionId, u64>, StoreError> {
+    async fn renew_and_tell(&self) -> Result<BTreeMap<ExecutionId, u64>, StoreError> {
         // What is claimed while the store answers is not in the answer, and not lost.
         let before = self.locals.all();
         let (held, missing) = self.renew().await?;
@@ -317,6 +323,7 @@ impl Engine {
             return Ok(held);
         }
         let lost = before.iter().filter(|(id, local)| held.get(id) != Some(&local.fence));
+        let lost = lost.filter(|_| !planted(Bug::HeartbeatAfterExpiry));
         lost.for_each(|(_, local)| {
             local.tell(Nudge::Lost);
         });
@@ -325,7 +332,7 @@ impl Engine {
 
     async fn heartbeat(self: Arc<Self>) {
         // Leases of this worker that nobody here drives: a store took a start or a claim, and its answer was lost.
-        let mut undriven = HashMap::new();
+        let mut undriven = BTreeMap::new();
         loop {
             tokio::time::sleep(self.options.lease / 3).await;
             match self.renew_and_tell().await {
@@ -339,11 +346,11 @@ impl Engine {
     /// Answers what is undriven now.
     async fn give_up_undriven(
         &self,
-        held: HashMap<ExecutionId, u64>,
-        earlier: &HashMap<ExecutionId, u64>,
-    ) -> HashMap<ExecutionId, u64> {
+        held: BTreeMap<ExecutionId, u64>,
+        earlier: &BTreeMap<ExecutionId, u64>,
+    ) -> BTreeMap<ExecutionId, u64> {
         let driven = |id: &ExecutionId, fence| self.local(id).is_some_and(|local| local.fence == fence);
-        let undriven: HashMap<_, _> = held.into_iter().filter(|(id, fence)| !driven(id, *fence)).collect();
+        let undriven: BTreeMap<_, _> = held.into_iter().filter(|(id, fence)| !driven(id, *fence)).collect();
         for (id, fence) in undriven.iter().filter(|(id, fence)| earlier.get(id) == Some(fence)) {
             tracing::warn!(execution = %id, "held here, and driven by nobody: released");
             if let Err(error) = self.store.release(id, *fence).await {

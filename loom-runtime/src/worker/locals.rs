@@ -2,14 +2,17 @@
 //! Not their owner: each ends by itself, and gives its seat up.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
 };
 
-use kernel::{ExecutionId, Outcome, Status, Timestamp};
+use kernel::{
+    ExecutionId, Outcome, Status, Timestamp,
+    planted::{Bug, planted},
+};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -79,7 +82,7 @@ pub(super) struct Locals(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    drivers: HashMap<ExecutionId, Local>,
+    drivers: BTreeMap<ExecutionId, Local>,
     /// Seats for executions that the store is being asked for.
     reserved: usize,
     /// Set once this worker stops.
@@ -132,9 +135,11 @@ impl Locals {
     }
 
     /// Moves the leases on that a renewal until `until` held.
-    pub(super) fn extend(&self, held: &HashMap<ExecutionId, u64>, until: Timestamp) {
+    pub(super) fn extend(&self, held: &BTreeMap<ExecutionId, u64>, until: Timestamp) {
         let table = self.table();
-        let kept = table.drivers.iter().filter(|(id, local)| held.get(*id) == Some(&local.fence));
+        let is_held = |id, local: &Local| held.get(id) == Some(&local.fence);
+        let kept = table.drivers.iter();
+        let kept = kept.filter(|(id, local)| is_held(*id, local) || planted(Bug::HeartbeatAfterExpiry));
         kept.for_each(|(_, local)| local.lease.extend(until));
     }
 

@@ -1,13 +1,11 @@
 //! Parked executions, as a worker looks at them: which of them it tries again by itself.
 //! Not the tries: those are ordinary claims.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use kernel::{Envelope, Event, ExecutionId, Fault, FrameKind, FrameStatus, ParkReport, State, Status};
+
+use tokio::time::Instant;
 
 use super::{Engine, transition::waits_for_code};
 use crate::{

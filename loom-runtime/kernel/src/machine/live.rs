@@ -14,6 +14,7 @@ use crate::{
     Event, Failed, Fault, Fired, FrameId, FrameKind, FrameStatus, GateAnswered, GateOpened, InDoubt, Outcome,
     ParkReport, Payload, RetryClass, RetryPolicy, StepCompleted, StepFailed, StepStarted, TimerSet,
     UnfoldableEvent,
+    planted::{Bug, as_kept, planted},
 };
 
 /// What the machine owes the flow before it takes anything else.
@@ -166,7 +167,13 @@ impl Machine {
         if let Some(due) = self.state().frames.get(&frame).and_then(|f| f.due) {
             self.dues.remove(&(due, frame.clone()));
         }
-        self.commit(event)?;
+        let late = matches!(event, Event::StepCompleted(_)) && planted(Bug::CompletionOutOfOrder);
+        let late = if late {
+            Some(event)
+        } else {
+            self.commit(event)?;
+            None
+        };
         self.journal.progressed();
         // The outcome is on record, whatever comes of it: what is consumed or has run is not lost.
         let (events, most) = (self.state().next - self.state().base, self.config.history);
@@ -178,7 +185,7 @@ impl Machine {
         self.cx.shared.lock().ahead = Some(BTreeSet::new());
         let turn = self.pass(Some((&frame, outcome)), moment)?;
         self.accept(self.unless_stuck(turn)?);
-        Ok(())
+        late.map_or(Ok(()), |event| self.commit(event).map(drop))
     }
 
     /// Fails a frame that was not run; a denial is an event of its own before that, for whoever audits.
@@ -282,6 +289,7 @@ impl Machine {
         let barrier = match delivery {
             _ if self.careful => sequence + 1,
             Delivery::Pure => 0,
+            _ if planted(Bug::WriteReordering) => 0,
             // A crash counts as an attempt only if the attempt is on record.
             Delivery::AtLeastOnce if self.terms(&frame).0.counts_crashes() => sequence + 1,
             Delivery::AtLeastOnce => self.facts,
@@ -503,7 +511,7 @@ impl Machine {
         let mut fired = Offered::Ignored("nothing is due");
         while matches!(self.phase, Phase::Live)
             && let Some((due, frame)) = self.dues.first().cloned()
-            && due <= self.clock
+            && as_kept(due) <= self.clock
         {
             self.dues.pop_first();
             fired = Offered::Accepted;

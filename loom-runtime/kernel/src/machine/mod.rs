@@ -30,7 +30,7 @@ pub use pass::Alarm;
 use crate::{
     Batch, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Failed, Fingerprints, FrameId,
     FrameKind, Message, Outcome, Parent, ParkReport, Payload, RetryClass, StartChild, State, Status,
-    Timestamp, journal::Journal,
+    Timestamp, journal::Journal, planted::as_kept,
 };
 
 /// What a flow returns: its output, or its error.
@@ -491,7 +491,7 @@ impl Machine {
 
     /// The next instant at which [`Input::Tick`] has something to do.
     pub fn next_due(&self) -> Option<Timestamp> {
-        self.dues.first().map(|(at, _)| *at)
+        self.dues.first().map(|(at, _)| as_kept(*at))
     }
 
     /// Whether the execution goes on without anything from outside: attempts run, or it closes.

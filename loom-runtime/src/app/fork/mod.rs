@@ -168,7 +168,7 @@ impl Fork {
     async fn make(self) -> Result<ExecutionId, ForkError> {
         let Self { app, of, id, place, wishes } = self;
         let wishes = wishes?;
-        let id: ExecutionId = id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()).parse()?;
+        let id: ExecutionId = id.unwrap_or_else(|| app.engine.entropy.uuid().to_string()).parse()?;
         let origin = app.engine.store.get(&of).await?.ok_or_else(|| ForkError::Unknown(of.clone()))?;
         if let Some(row) = app.engine.store.get(&id).await? {
             return same(&app, &origin, &wishes, &row).await;
