@@ -375,7 +375,7 @@ pub struct StepStarted {
     pub attempt: u32,
     /// The digest of the input.
     pub digest: Digest,
-    /// The input; only with the first attempt.
+    /// The input; only with the first attempt that is made. A first attempt without one was refused, and never ran.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::payload::present")]
     pub input: Option<Payload>,
     /// The delivery mode.

@@ -413,6 +413,9 @@ impl State {
                 let frame = self.unsettled(&e.frame)?;
                 (frame.status, frame.attempt) = (FrameStatus::Open, e.attempt);
                 (frame.due, frame.doubt, frame.left) = (None, None, false);
+                if let Some(input) = &e.input {
+                    frame.input = Some(input.clone()); // the call was refused before
+                }
             }
             Event::StepCompleted(e) => {
                 let frame = self.settle(&e.frame, sequence, Outcome::Completed(e.output.clone()))?;

@@ -46,11 +46,7 @@ impl Machine {
                 self.deliver(frame, Event::StepCompleted(event), outcome)
             }
             Some(Given::Failure(failure)) => self.fail(frame, failure),
-            Some(Given::Again) => {
-                self.start_again(frame)?;
-                self.journal.attribute(by);
-                Ok(())
-            }
+            Some(Given::Again) => self.start_again_for(frame, by),
             Some(Given::Child(outcome)) => {
                 let settled = settled_child(&outcome);
                 self.children.retain(|(_, started)| *started != frame);

@@ -300,13 +300,40 @@ impl Machine {
         Ok(())
     }
 
-    /// Starts the next attempt of a frame that has been started before.
+    /// Starts the next attempt of a frame that has been started before. A call that was refused is refused again; a
+    /// program that would take it by now makes its first attempt.
     pub(super) fn start_again(&mut self, frame: FrameId) -> Result<(), ParkReport> {
         let Some(known) = self.state().frames.get(&frame) else { return Ok(()) };
-        let attempt = known.attempt + 1;
+        let (attempt, was_refused) = (known.attempt, known.input.is_none());
         let FrameKind::Step { step, digest, .. } = known.kind.clone() else { return Ok(()) };
-        let delivery = self.terms(&frame).1;
-        self.start_attempt(StepStarted { frame, step, attempt, digest, input: None, delivery })
+        let mut input = None;
+        if was_refused {
+            if let Some(error) = self.refusal(&frame) {
+                self.owed.push_back(Owed::Failure(frame, error));
+                return Ok(());
+            }
+            self.unmade(frame.clone(), attempt)?;
+            input = self.asked_with(&frame);
+        }
+        let (attempt, delivery) = (attempt + 1, self.terms(&frame).1);
+        self.start_attempt(StepStarted { frame, step, attempt, digest, input, delivery })
+    }
+
+    /// The same, because somebody said so.
+    pub(super) fn start_again_for(&mut self, frame: FrameId, by: String) -> Result<(), ParkReport> {
+        self.start_again(frame.clone())?;
+        if self.active.contains_key(&frame) {
+            self.journal.attribute(by);
+        }
+        Ok(())
+    }
+
+    /// The input of a step, as the flow has it now.
+    fn asked_with(&self, frame: &FrameId) -> Option<Payload> {
+        match &self.cx.shared.lock().slots.get(frame)?.op {
+            Op::Step { input, .. } => Some(input.clone()),
+            _ => None,
+        }
     }
 
     fn abandon(&mut self, frame: FrameId) -> Result<(), ParkReport> {
@@ -322,7 +349,7 @@ impl Machine {
         // Handed out, here or by an owner before; neither ended nor doubted since.
         let may_have_run = known.status == FrameStatus::Open
             && active.as_ref().is_none_or(|a| a.waits_for.is_none())
-            && self.refusal(&frame).is_none();
+            && known.input.is_some(); // else it was refused
         if let Some(due) = due {
             self.dues.remove(&(due, frame.clone()));
         }
@@ -571,10 +598,7 @@ impl Machine {
                 let event = StepCompleted { frame: frame.clone(), attempt, output, by: Some(by) };
                 self.deliver(frame, Event::StepCompleted(event), outcome)?;
             }
-            Verdict::Again => {
-                self.start_again(frame)?;
-                self.journal.attribute(by);
-            }
+            Verdict::Again => self.start_again_for(frame, by)?,
             Verdict::GiveUp => self.fail(frame, EffectError::InDoubt { attempt, by }.into())?,
         }
         Ok(Offered::Accepted)
@@ -663,6 +687,9 @@ impl Machine {
         if let Some(error) = self.refusal(&frame) {
             self.owed.push_back(Owed::Failure(frame, error));
             return Ok(());
+        }
+        if self.state().frames.get(&frame).is_some_and(|known| known.input.is_none()) {
+            return self.start_again(frame); // no attempt was made
         }
         if delivery == Delivery::AtMostOnce {
             return self.doubt(frame, attempt, "crash");

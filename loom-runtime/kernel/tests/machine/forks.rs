@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use kernel::{
-    ChildSettled, Delivery, Digest, Envelope, Event, ExecutionId, Fault, ForkPoint, Forked, FrameKind,
-    FrameStatus, GivenAnswer, InDoubt, Kind, OnClose, Outcome, Parent, State, Status, StepCompleted,
-    machine::{Input, Verdict},
+    ChildSettled, Delivery, Digest, EffectError, Envelope, Event, ExecutionId, Fault, ForkPoint, Forked,
+    FrameKind, FrameStatus, GivenAnswer, InDoubt, Kind, OnClose, Outcome, Parent, State, Status,
+    StepCompleted,
+    machine::{Input, Op, Request, Verdict},
 };
 use serde_json::json;
 
@@ -462,4 +463,71 @@ fn a_fork_that_does_not_fit_its_prefix_changes_nothing() {
         assert!(after.apply(&event).is_err(), "{frame}");
         assert_eq!(after, state);
     }
+}
+
+/// Calls an at-most-once step that is refused, or by now is not.
+fn calling(refuse: Option<EffectError>) -> Flow {
+    flow(move |cx| {
+        let refuse = refuse.clone();
+        async move {
+            let mut call = step_of(&cx, "charge", Delivery::AtMostOnce, 3);
+            if let Some(Request { op: Op::Step { refuse: refused, .. }, .. }) = call.request_mut() {
+                *refused = refuse;
+            }
+            ok([told(call.await)])
+        }
+    })
+}
+
+#[test]
+fn a_call_that_was_refused_is_refused_again_and_never_in_doubt() {
+    let flow = calling(Some(EffectError::UnknownStep { step: "charge".into() }));
+    let mut play = Play::start(&flow);
+    play.pump();
+    let cut = play.told().iter().position(|t| t == "STEP_STARTED charge").unwrap() + 1;
+    assert_eq!(play.output(), json!(["unknown_step"]));
+    // A crash between the two events, a fork, and a fork of an earlier release, which put it in doubt.
+    let rerun = Event::ExecutionForked(Forked {
+        rerun: [id("charge")].into(),
+        ..Forked::at(ForkPoint { execution: "origin".parse().unwrap(), events: 0 })
+    });
+    let doubt = || InDoubt { frame: id("charge"), attempt: 1, reason: Forked::DOUBT.into() };
+    for then in [vec![], vec![forked(&[])], vec![rerun, Event::EffectIndoubt(doubt())]] {
+        let doubted = then.len() == 2;
+        let mut again = Play::resume(&branch(&play.log, cut, then), &flow);
+        again.pump();
+        assert!(again.invoked.is_empty());
+        assert_eq!(again.output(), json!(["unknown_step"]));
+        assert_eq!(
+            again.told().iter().filter(|t| t.starts_with("EFFECT_INDOUBT")).count(),
+            usize::from(doubted)
+        );
+        assert_eq!(again.told().iter().filter(|t| t.starts_with("STEP_STARTED")).count(), 1);
+        replays(&again, &flow);
+    }
+    let mut parked = Play::resume(&branch_with_doubts(&play.log, cut), &flow);
+    parked.verdict("charge", Verdict::Again, 1);
+    parked.pump();
+    assert_eq!(parked.output(), json!(["unknown_step"]));
+}
+
+#[test]
+fn a_call_that_was_refused_and_would_not_be_now_is_made() {
+    let play = {
+        let mut play = Play::start(&calling(Some(EffectError::UnknownStep { step: "charge".into() })));
+        play.pump();
+        play
+    };
+    let cut = play.told().iter().position(|t| t == "STEP_STARTED charge").unwrap() + 1;
+    let flow = calling(None);
+    let mut again = Play::resume(&branch(&play.log, cut, vec![forked(&[])]), &flow);
+    again.pump();
+    assert_eq!((again.runs(), again.running[0].attempt), (vec!["charge".to_owned()], 2));
+    // From here on it may have happened.
+    let taken_over = Play::resume(&again.log, &flow);
+    assert!(taken_over.invoked.is_empty());
+    assert_eq!(taken_over.state().frames[&id("charge")].status, FrameStatus::InDoubt);
+    again.done("charge", json!("charged"));
+    assert_eq!(again.output(), json!(["charged"]));
+    replays(&again, &flow);
 }

@@ -171,7 +171,9 @@ impl Plan {
             .filter(|frame| !forked.stubs.contains_key(frame))
             .cloned()
             .collect();
-        let doubts = open_steps.iter().map(|(frame, known)| {
+        // A call without an input was refused, and is refused again: only a stub says otherwise.
+        let may_have_run = |frame, known: &Frame| known.input.is_some() || forked.stubs.contains_key(frame);
+        let doubts = open_steps.iter().filter(|(frame, known)| may_have_run(*frame, known)).map(|(frame, known)| {
             let (attempt, reason) = (known.attempt, Forked::DOUBT.to_owned());
             Event::EffectIndoubt(InDoubt { frame: (*frame).clone(), attempt, reason })
         });
