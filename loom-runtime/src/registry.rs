@@ -10,6 +10,7 @@ use crate::{
     Agent, AgentDescriptor, Callee, DomainEvent, EventDescriptor, Flow, FlowDescriptor, Location,
     MessageDescriptor, NamedPolicy, PartDescriptor, PolicyDescriptor, Projection, ProjectionDescriptor,
     Resources, Service, Skill, SkillDescriptor, Step, StepDescriptor, Tool, ToolDescriptor, code,
+    service::SERVICES_V1,
 };
 
 /// The linked-in steps. The order is the linker's; [`Registry`] sorts.
@@ -65,6 +66,8 @@ pub struct Registry {
     policies: Table<PolicyDescriptor>,
     /// Flows of rooms, which no user has written.
     services: Table<FlowDescriptor>,
+    /// What every worker sees to with those.
+    served: Vec<Service>,
     clashes: Vec<RegistryError>,
 }
 
@@ -238,6 +241,7 @@ impl Registry {
         for entry in entries {
             registry.add(entry);
         }
+        registry.serve();
         registry.clashes.sort_by_key(ToString::to_string); // the linker's order says nothing
         registry.clashes.dedup();
         registry
@@ -264,11 +268,22 @@ impl Registry {
         self.clashes.extend(clash);
     }
 
-    /// Adds the flows of services. Leaked: a program is put together once.
-    pub(crate) fn serve(&mut self, services: &[Service]) {
-        for service in services {
-            self.services.add(Box::leak(Box::new(service.flow)));
+    /// Adds the services of the rooms, and their flows. Leaked: a program is put together once.
+    fn serve(&mut self) {
+        for service in SERVICES_V1.iter().flat_map(|of| of(self)).collect::<Vec<_>>() {
+            match service {
+                Ok(service) => {
+                    self.services.add(Box::leak(Box::new(service.flow)));
+                    self.served.push(service);
+                }
+                Err(error) => self.clashes.push(error),
+            }
         }
+    }
+
+    /// The executions that every worker of this program sees to.
+    pub(crate) fn served(&self) -> &[Service] {
+        &self.served
     }
 
     /// Every flow that this program can run, those of rooms included.

@@ -12,7 +12,6 @@ use crate::{
     clock::Clock,
     entropy::Entropy,
     ports::{ArchiveStore, Store, Turn},
-    service::SERVICES_V1,
     turns::{Starting, Turns},
     worker::{Engine, WorkerOptions},
 };
@@ -146,15 +145,8 @@ impl AppBuilder {
     /// Two items of one kind and name, a resource that nobody provides, an agent's tool or skill that is not
     /// registered, a schedule that cannot be kept: all of it, with source lines.
     pub fn build(self) -> Result<App, BuildError> {
-        let mut registry = self.registry.unwrap_or_else(Registry::linked);
-        let mut errors = registry.check(&self.resources);
-        let mut services = Vec::new();
-        for service in SERVICES_V1.iter().flat_map(|of| of(&registry)) {
-            match service {
-                Ok(service) => services.push(service),
-                Err(error) => errors.push(error),
-            }
-        }
+        let registry = self.registry.unwrap_or_else(Registry::linked);
+        let errors = registry.check(&self.resources);
         if !errors.is_empty() {
             return Err(BuildError { errors });
         }
@@ -169,13 +161,12 @@ impl AppBuilder {
             policies = registry.policies().count(),
             "registered"
         );
-        registry.serve(&services);
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::new()));
         let budgets = self.budgets.unwrap_or_else(|| Arc::new(budget::everything));
-        let (parts, hooks) = ((registry, services), (budgets, self.turns));
+        let hooks = (budgets, self.turns);
         let engine = Engine::new(
             store,
-            parts,
+            registry,
             self.resources,
             self.limits,
             self.options,

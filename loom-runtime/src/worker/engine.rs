@@ -28,7 +28,7 @@ use super::{
     wakes::Wakes,
 };
 use crate::{
-    Limits, Negotiate, Registry, Resources, Service,
+    Limits, Negotiate, Registry, Resources,
     clock::Clock,
     code,
     entropy::Entropy,
@@ -79,8 +79,6 @@ pub(crate) struct Engine {
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
     pub(crate) worker: WorkerId,
-    /// Executions of rooms that are to be there.
-    services: Vec<Service>,
     pub(crate) budgets: Arc<dyn Negotiate>,
     pub(crate) turns: Turns,
     pub(crate) streams: Arc<Streams>,
@@ -106,7 +104,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        (registry, services): (Registry, Vec<Service>),
+        registry: Registry,
         resources: Resources,
         limits: Limits,
         options: WorkerOptions,
@@ -125,7 +123,6 @@ impl Engine {
             clock,
             worker: entropy.worker(),
             entropy,
-            services,
             budgets,
             turns,
             streams: Arc::default(),
@@ -374,7 +371,7 @@ impl Engine {
     async fn claim_loop(self: Arc<Self>) {
         let (mut parked, mut served) = (ParkedOnes::default(), 0);
         loop {
-            while let Some(service) = self.services.get(served) {
+            while let Some(service) = self.registry.served().get(served) {
                 match self.see_to(service).await {
                     Err(error) if error.is_outage() => {
                         tracing::warn!(%error, "services not seen to");

@@ -105,9 +105,16 @@ async fn tidying(ctx: Ctx) -> loom::Result<String> {
     Ok("tidy".to_owned())
 }
 
+/// Calls a step as it is told, and says what became of it.
+#[flow]
+async fn planned(ctx: Ctx, call: (String, serde_json::Value)) -> loom::Result<String> {
+    let done = ctx.execute("call", call.0, call.1).await;
+    Ok(done.map_or_else(|error| error.to_string(), |_| "done".to_owned()))
+}
+
 fn all() -> Registry {
     registry!(
-        flows: [deciding, child, parent, forking, running, waiting, drawing, tidying],
+        flows: [deciding, child, parent, forking, running, waiting, drawing, tidying, planned],
         steps: [note, charge, branch_off]
     )
 }
@@ -268,6 +275,30 @@ on_every_store! {
             _ => None,
         });
         assert_eq!(said.as_deref(), Some("eve"));
+    }
+
+    /// A call of a step that there is not, or with an input that does not fit, has nothing that could be in doubt.
+    async fn a_call_that_was_refused_is_refused_again(rig: Rig) {
+        let app = app(&rig).await;
+        for (name, step, input) in
+            [("unknown", "refund", serde_json::json!({})), ("misfit", "note", serde_json::json!({"what": 1}))]
+        {
+            let origin = app.start(planned((step.to_owned(), input))).id(name).await.unwrap();
+            let said = origin.result().await.unwrap();
+            let cut = before(&app, name, "STEP_STARTED call").await + 1;
+            let fork = || origin.fork().at(cut);
+            let forks = [fork(), fork().rerun("call"), fork().rerun_all()];
+            for (n, fork) in forks.into_iter().enumerate() {
+                let fork = fork.id(format!("{name}-{n}")).await.unwrap();
+                assert_eq!(output::<String>(&app, &fork).await, said, "{fork}");
+                let told = told(&app, &fork).await;
+                let of_call: Vec<_> = told.iter().filter(|line| line.contains(" call")).collect();
+                assert_eq!(of_call, ["STEP_STARTED call", "STEP_FAILED call"], "{fork}");
+                loom::replay_check(&all(), &log(&app, &fork).await).unwrap();
+            }
+            let stubbed = fork().id(format!("{name}-stub")).stub("call", "made up").await.unwrap();
+            assert_eq!(output::<String>(&app, &stubbed).await, "done");
+        }
     }
 
     /// B75: children that are pending do not forbid a fork: each has its policy.

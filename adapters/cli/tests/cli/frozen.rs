@@ -97,6 +97,17 @@ async fn the_store_is_checked_in_place() {
 }
 
 #[tokio::test]
+async fn the_log_of_a_schedule_agrees_without_a_store_too() {
+    let shell = Shell::default();
+    shell.run("schedules trigger tidy").await.ends(Exit::Done);
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().display();
+    shell.run(&format!("export schedule:tidy --dir {at}")).await.ends(Exit::Done).warns("1 logs in ");
+    shell.run("replay-check").await.ends(Exit::Done);
+    without_store(&format!("replay-check --dir {at}")).await.ends(Exit::Done).warns("1 of 1 logs agree");
+}
+
+#[tokio::test]
 async fn a_check_of_nothing_does_not_pass() {
     let dir = tempfile::tempdir().unwrap();
     let said = without_store(&format!("replay-check --dir {}", dir.path().display())).await;
