@@ -172,12 +172,13 @@ impl Plan {
             .cloned()
             .collect();
         // A call without an input was refused, and is refused again: only a stub says otherwise.
-        let may_have_run = |frame, known: &Frame| known.input.is_some() || forked.stubs.contains_key(frame);
-        let doubts =
-            open_steps.iter().filter(|(frame, known)| may_have_run(*frame, known)).map(|(frame, known)| {
-                let (attempt, reason) = (known.attempt, Forked::DOUBT.to_owned());
-                Event::EffectIndoubt(InDoubt { frame: (*frame).clone(), attempt, reason })
-            });
+        let taken_on = open_steps
+            .iter()
+            .filter(|(frame, known)| known.input.is_some() || forked.stubs.contains_key(*frame));
+        let doubts = taken_on.map(|(frame, known)| {
+            let (attempt, reason) = (known.attempt, Forked::DOUBT.to_owned());
+            Event::EffectIndoubt(InDoubt { frame: (*frame).clone(), attempt, reason })
+        });
         let at = now.max(state.updated_at);
         let own = std::iter::once(Event::ExecutionForked(forked.clone())).chain(doubts);
         let own = (prefix.cut()..).zip(own).map(|(sequence, event)| own_event(id, sequence, at, event));
