@@ -4,6 +4,7 @@
 //! Outcomes are delivered one at a time, in log order, with one poll after each (and more while the flow wakes
 //! itself), live and on replay alike. What a pass asked for becomes events only when the pass ended well.
 
+mod again;
 mod branch;
 mod call;
 mod closing;
