@@ -43,7 +43,8 @@ impl<T> Suspend<T> {
         Self { cx, place, gate, timeout: None, stage: Stage::Inert(()), schema, read }
     }
 
-    /// How long to wait: then the call ends with [`EffectError::TimedOut`], and the gate is closed.
+    /// How long to wait: then the call ends with [`EffectError::TimedOut`], and the gate is closed. An answer that was
+    /// accepted wins over an expiry that nobody has recorded yet: where no worker is up, a gate stays open until one is.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self

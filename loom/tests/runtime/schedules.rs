@@ -228,6 +228,33 @@ on_both_in_virtual_time! {
         assert_eq!(instants(&runs(&app, start).await), [40]);
     }
 
+    /// What had come before it was told is seen to first, although nobody worked then: what may begin does, and what would
+    /// have had to wait is told as left out.
+    async fn a_pause_that_is_told_after_downtime_comes_after_what_was_due(rig: Rig) {
+        for (overlap, begun, left_out) in
+            [(Overlap::Allow, vec![10, 20, 30, 40, 50], vec![]), (Overlap::Queue, vec![10, 20], vec![30, 40, 50])]
+        {
+            let rig = rig.another();
+            let schedule = EVERY_TEN.catch_up(CatchUp::All { within: MINUTE * 60 }).overlap(overlap);
+            let first = program(&rig, flow(quick::DESCRIPTOR, schedule)).await;
+            settle(&first).await;
+            let start = tenth(&first);
+            first.work();
+            tokio::time::sleep(MINUTE * 10).await;
+            first.shutdown(Duration::ZERO).await;
+            tokio::time::sleep(MINUTE * 38).await;
+            let second = program(&rig, flow(quick::DESCRIPTOR, schedule)).await;
+            second.schedule("quick").unwrap().pause("ada").await.unwrap();
+            second.work();
+            tokio::time::sleep(MINUTE * 20).await;
+            assert_eq!(instants(&runs(&second, start).await), begun, "{overlap:?}");
+            let told = second.schedule("quick").unwrap().show().await.unwrap();
+            assert_eq!(told.paused.as_deref(), Some("ada"));
+            let of = |at: &Timestamp| (at.as_micros() - start.as_micros()) / 60_000_000;
+            assert_eq!(told.left_out.iter().map(of).collect::<Vec<_>>(), left_out, "{overlap:?}");
+        }
+    }
+
     /// What a new program says counts from then on; one without the schedule leaves it alone.
     async fn a_changed_expression_takes_effect_and_a_removed_schedule_stops(rig: Rig) {
         let first = program(&rig, flow(quick::DESCRIPTOR, EVERY_TEN)).await;

@@ -272,13 +272,28 @@ impl ScheduleHandle {
         let Some(mut state) = first.transpose()? else { return Ok(None) };
         let mut runs = BTreeMap::new();
         let catch_up = format!("{CATCH_UP}#");
+        let mut told = None;
         for envelope in log {
+            let comes_due = match &envelope.event {
+                Event::DecisionRecorded(e) => e.frame.as_str().starts_with(&catch_up),
+                _ => false,
+            };
+            // What was due before something was told is seen to right then, and first.
+            if let Some((control, at)) = told.take_if(|_| !comes_due) {
+                state.heed(control, at);
+            }
             match envelope.event {
                 Event::MessageReceived(e) if e.message.topic == TOPIC => {
-                    state.heed(e.message.body.decode().map_err(unreadable)?, envelope.at);
+                    told = Some((e.message.body.decode().map_err(unreadable)?, envelope.at));
                 }
-                Event::DecisionRecorded(e) if e.frame.as_str().starts_with(&catch_up) => {
+                Event::DecisionRecorded(e) if comes_due => {
                     state.come_due(e.value.decode().map_err(unreadable)?);
+                    if let Some((control, at)) = told.take() {
+                        while let Some(begun) = state.next() {
+                            state.begin(begun);
+                        }
+                        state.heed(control, at);
+                    }
                 }
                 Event::ChildStarted(e) => {
                     if let Some(at) = run_id::nominal(&e.child) {
@@ -295,6 +310,9 @@ impl ScheduleHandle {
                 }
                 _ => {}
             }
+        }
+        if let Some((control, at)) = told {
+            state.heed(control, at);
         }
         Ok(Some(state))
     }

@@ -53,7 +53,7 @@ impl Flow for Keeper {
         children: &[],
         parts: &[],
         // Counted up when what it asks for changes: no macro reads its tokens.
-        fingerprint: 2,
+        fingerprint: 3,
         run: run_flow::<Self>,
     };
 
@@ -119,15 +119,21 @@ impl Desk {
                 }
             } else {
                 self.leaving = None;
-                while let Some(at) = self.state.next() {
-                    self.start(at);
-                }
+                self.start_what_may();
             }
             if self.due.is_none() && self.state.paused.is_none() {
                 self.look_ahead().await;
             }
             match self.wait().await {
-                Happened::Told(control) => self.heed(control),
+                Happened::Told(control) => {
+                    // What was due before comes first, however late it is found.
+                    let due = self.due.as_ref().map(|(at, _)| *at);
+                    if let Some(at) = due.filter(|at| *at <= self.ctx.now()) {
+                        self.keep_up(at).await;
+                        self.start_what_may();
+                    }
+                    self.heed(control);
+                }
                 Happened::Ended(at) => self.state.end(at),
                 Happened::Due(at) => self.keep_up(at).await,
                 Happened::AllExist => return self.begin_anew().await,
@@ -191,13 +197,20 @@ impl Desk {
         }
     }
 
-    /// The timer has fired: notes what is due by now, and moves on from the nominal instant.
+    /// An instant has come: notes what is due by now, and moves on from the nominal instant.
     async fn keep_up(&mut self, at: Timestamp) {
         let (turn, seen, spec) = (self.turn, self.seen(), self.state.spec.clone());
         let now = self.ctx.now().max(at);
         let due = self.ctx.decide(CATCH_UP, move || spec.due(seen, now)).key(turn).await;
         (self.due, self.state.seen) = (None, Some(now));
         self.state.come_due(due);
+    }
+
+    /// Starts the runs whose turn it is.
+    fn start_what_may(&mut self) {
+        while let Some(at) = self.state.next() {
+            self.start(at);
+        }
     }
 
     /// Starts the run of an instant, unless that was asked for before.
