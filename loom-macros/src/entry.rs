@@ -10,6 +10,7 @@ use crate::completion;
 use crate::diagnostics::{Checked, Diagnostics, Faulty};
 use crate::item::{self, Place};
 use crate::keys::Key;
+use crate::mended;
 use crate::printed;
 
 /// What is an attribute's own. `M` is its model.
@@ -36,10 +37,15 @@ impl<M> Attribute<'_, M> {
     pub(crate) fn apply(&self, args: TokenStream, item: TokenStream) -> TokenStream {
         let completion = completion::of(self.place.attribute, self.keys, &args);
         let mut diagnostics = Diagnostics::new();
-        let model = match (self.read)(args, item.clone(), &mut diagnostics) {
+        let model = match (self.read)(args.clone(), item.clone(), &mut diagnostics) {
             Ok(model) => model,
             Err(error) => {
-                let tokens = item::unparsed(item, &error, self.code, &self.place, diagnostics);
+                let mended = mended::mended(&item);
+                let model = mended.and_then(|mended| (self.read)(args, mended, &mut diagnostics).ok());
+                let tokens = match model {
+                    Some(model) => self.half_typed(&model, &error, diagnostics),
+                    None => item::unparsed(item, &error, self.code, &self.place, diagnostics),
+                };
                 return quote!(#completion #tokens);
             }
         };
@@ -55,5 +61,24 @@ impl<M> Attribute<'_, M> {
             printed::expansion(&name, &tokens);
         }
         quote!(#completion #tokens)
+    }
+
+    /// What a function leaves whose signature does not parse: one error, and the stub of what it might become.
+    fn half_typed(&self, model: &M, error: &syn::Error, mut diagnostics: Diagnostics) -> TokenStream {
+        let Place { attribute, example, .. } = &self.place;
+        diagnostics.report_at(
+            self.code,
+            error.span(),
+            format_args!("`#[{attribute}]` cannot read this signature"),
+            format_args!("write `{example}`"),
+        );
+        let stub = (self.stub)(model);
+        match diagnostics.seal(()) {
+            Ok(_) => stub,
+            Err(faulty) => {
+                let errors = faulty.errors;
+                quote!(#errors #stub)
+            }
+        }
     }
 }

@@ -95,6 +95,20 @@ impl FnItem {
         }
     }
 
+    /// Reports what would be lost: the function that callers see is a plain one.
+    pub(crate) fn check_qualifiers(&self, noun: &str, code: Code, diagnostics: &mut Diagnostics) {
+        let Signature { constness, safety, abi, ident, .. } = &self.sig;
+        let found = [
+            (constness.to_token_stream(), ""),
+            (safety.to_token_stream(), "; what is unsafe goes into an `unsafe { .. }` block of the body"),
+            (abi.to_token_stream(), ""),
+        ];
+        for (tokens, hint) in found.iter().filter(|(tokens, _)| !tokens.is_empty()) {
+            let message = format_args!("the {noun} `{ident}` is not a plain `async fn`: it is `{tokens}`");
+            diagnostics.report(code, tokens, message, format_args!("leave out `{tokens}`{hint}"));
+        }
+    }
+
     /// The written return type.
     pub(crate) fn output(&self) -> Option<&Type> {
         match &self.sig.output {
@@ -111,10 +125,7 @@ impl FnItem {
     /// The two types of the written result, on its tokens, where one that cannot be recorded is reported.
     pub(crate) fn results(&self, runtime: &RuntimePath) -> [TokenStream; 2] {
         let result = self.output().map_or_else(|| quote!(()), ToTokens::to_token_stream);
-        let span = |tree: Option<TokenTree>| tree.map_or_else(Span::call_site, |tree| tree.span());
-        let at = |span: Span| Span::mixed_site().located_at(span);
-        let first = at(span(result.clone().into_iter().next()));
-        let last = at(span(result.clone().into_iter().last()));
+        let [first, last] = ends(&result);
         ["Ok", "Err"].map(|of| {
             let (open, of) = (quote_spanned!(first=> <), Ident::new(of, last));
             let close = quote_spanned!(last=> >::#of);
@@ -198,10 +209,15 @@ impl Param {
         }
     }
 
-    /// `name: Type`.
+    /// `name: Type`, and on what condition, which only one has that broke a rule.
     pub(crate) fn declaration(&self) -> TokenStream {
-        let Self { ident, ty, .. } = self;
-        quote_spanned!(Span::mixed_site()=> #ident: #ty)
+        let (Self { ident, ty, .. }, cfgs) = (self, self.cfgs());
+        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #ident: #ty)
+    }
+
+    /// The conditions on it.
+    pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
+        self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
 
     /// `mut name: Type`, for the function that holds the body.
@@ -316,6 +332,23 @@ pub(crate) fn mentions(tokens: &TokenStream, ident: &Ident) -> bool {
         TokenTree::Group(group) => mentions(&group.stream(), ident),
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
+}
+
+/// The associated type of this name, at the tokens of `written`: there the compiler tells of one that is less visible than
+/// the item.
+pub(crate) fn associated(name: &str, written: &TokenStream, ty: &TokenStream) -> TokenStream {
+    let [first, last] = ends(written);
+    let (open, name) = (quote_spanned!(first=> type), Ident::new(name, last));
+    let (is, close) = (quote_spanned!(last=> =), quote_spanned!(last=> ;));
+    quote!(#open #name #is #ty #close)
+}
+
+/// Where a stream begins, and where it ends.
+fn ends(tokens: &TokenStream) -> [Span; 2] {
+    let trees = || tokens.clone().into_iter();
+    [trees().next(), trees().last()]
+        .map(|tree| tree.map_or_else(Span::call_site, |tree| tree.span()))
+        .map(|span| Span::mixed_site().located_at(span))
 }
 
 /// What an attribute goes on, for the message about anything else.

@@ -17,6 +17,7 @@ mod flow;
 mod item;
 mod keys;
 mod location;
+mod mended;
 mod names;
 mod policy;
 mod printed;

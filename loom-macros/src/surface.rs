@@ -32,10 +32,13 @@ impl Surface<'_> {
     /// They give no context, wherever the item asks for one.
     pub(crate) fn stub(self) -> TokenStream {
         let given = self.given();
-        let args = given.iter().map(|param| &param.ident);
+        let used = given.iter().map(|param| {
+            let (cfgs, ident) = (param.cfgs(), &param.ident);
+            quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = #ident;)
+        });
         Surface { item: self.item, inputs: given.iter().collect(), call: self.call }.with_body(
             &quote_spanned! {Span::mixed_site()=>
-                let _ = (#(#args,)*);
+                #(#used)*
                 ::core::panic!("this item did not compile")
             },
         )
@@ -56,7 +59,12 @@ impl Surface<'_> {
                     Some((*input).clone())
                 }
                 None if is_resource(ty) => None,
-                None => Some(Param { attrs: Vec::new(), mutability: None, ident: fresh, ty: (**ty).clone() }),
+                None => Some(Param {
+                    attrs: typed.attrs.clone(),
+                    mutability: None,
+                    ident: fresh,
+                    ty: (**ty).clone(),
+                }),
             }
         };
         renamed(self.item.sig.inputs.iter().enumerate().filter_map(given).collect())

@@ -48,6 +48,7 @@ fn signature(flow: &Flow, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
+    flow.item.check_qualifiers(noun, codes::FLOW_NOT_ASYNC, diagnostics);
     // An agent's body is `agent/check.rs`'s to miss; a method of a trait is no flow in the first place.
     if let Some(semi) =
         flow.item.bodyless.as_ref().filter(|_| flow.kind != Kind::Agent && sig.receiver().is_none())

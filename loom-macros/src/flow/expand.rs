@@ -166,15 +166,18 @@ fn implement_flow(flow: &Flow) -> TokenStream {
     let (runtime, name) = (&flow.runtime, &flow.item.sig.ident);
     let (input, _) = input(flow);
     let [ok, err] = flow.item.results(runtime);
+    let (input_type, written) = (item::associated("Input", &input, &input), output(flow));
+    let [output_type, error_type] =
+        [("Output", ok), ("Error", err)].map(|(name, ty)| item::associated(name, &written, &ty));
     let argument = flow.inputs.first().map(|_| quote_spanned!(Span::mixed_site()=> __loom_input));
     let future = pinned(flow, &quote_spanned!(Span::mixed_site()=> __loom_body(__loom_ctx, #argument)));
     let (descriptor, upcast) = (descriptor(flow), flow.upcasts.method("upcast_input", &input, runtime));
     quote_spanned! {Span::mixed_site()=>
         const __LOOM_DESCRIPTOR: &#runtime::FlowDescriptor = &#descriptor;
         impl #runtime::Flow for #name {
-            type Input = #input;
-            type Output = #ok;
-            type Error = #err;
+            #input_type
+            #output_type
+            #error_type
             const DESCRIPTOR: &'static #runtime::FlowDescriptor = __LOOM_DESCRIPTOR;
             fn run(__loom_ctx: #runtime::Ctx, __loom_input: Self::Input)
                 -> #runtime::BoxFuture<'static, ::core::result::Result<Self::Output, Self::Error>>
@@ -344,11 +347,11 @@ fn body_function(flow: &Flow, block: &TokenStream) -> TokenStream {
     let attrs = flow.item.body_attrs();
     let params = flow.ctx.iter().chain(&flow.inputs).map(|param| param.body_declaration());
     let (generics, output) = (&flow.item.sig.generics, &flow.item.sig.output);
-    let where_clause = generics.where_clause.as_ref();
+    let (where_clause, safety) = (generics.where_clause.as_ref(), &flow.item.sig.safety);
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
         #[allow(clippy::explicit_counter_loop, clippy::too_many_arguments, clippy::unused_async)]
-        async fn __loom_body #generics (#(#params),*) #output #where_clause #block
+        async #safety fn __loom_body #generics (#(#params),*) #output #where_clause #block
     }
 }
 

@@ -65,6 +65,7 @@ fn signature(step: &Step, diagnostics: &mut Diagnostics) {
             format_args!("write `async fn {}`", sig.ident),
         );
     }
+    step.item.check_qualifiers(step.attribute, codes::STEP_NOT_ASYNC, diagnostics);
     let method = step.item.of_a_type();
     if let Some(method) = &method {
         diagnostics.report(

@@ -1,7 +1,7 @@
 //! What `#[step]` leaves behind. No rule is applied here: a step that broke one gets a stub.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Ident, LitInt};
 
@@ -143,6 +143,9 @@ fn input(step: &Step) -> TokenStream {
 fn implementation(step: &Step) -> TokenStream {
     let (runtime, name) = (&step.runtime, &step.item.sig.ident);
     let [ok, err] = step.item.results(runtime);
+    let written = step.item.output().map(ToTokens::to_token_stream).unwrap_or_default();
+    let [output_type, error_type] =
+        [("Output", ok), ("Error", err)].map(|(name, ty)| item::associated(name, &written, &ty));
     let descriptor = descriptor(step);
     let resources = step.params.iter().filter_map(|param| match param {
         StepParam::Resource(param, ty) => {
@@ -178,8 +181,8 @@ fn implementation(step: &Step) -> TokenStream {
         impl #runtime::Step for #name {
             type Input = __LoomInput<true>;
             const INPUT: #runtime::Codec<Self::Input> = <#runtime::Given<__LoomInput<true>>>::CODEC;
-            type Output = #ok;
-            type Error = #err;
+            #output_type
+            #error_type
             const DESCRIPTOR: &'static #runtime::StepDescriptor = __LOOM_DESCRIPTOR;
             fn body(
                 __loom_input: Self::Input,
@@ -286,11 +289,11 @@ fn body(step: &Step) -> TokenStream {
     let attrs = step.item.body_attrs();
     let params = step.named().map(Param::body_declaration);
     let (generics, output, body) = (&step.item.sig.generics, &step.item.sig.output, &step.item.body);
-    let where_clause = generics.where_clause.as_ref();
+    let (where_clause, safety) = (generics.where_clause.as_ref(), &step.item.sig.safety);
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
         #[allow(clippy::unused_async, clippy::too_many_arguments)]
-        async fn __loom_body #generics (#(#params),*) #output #where_clause #body
+        async #safety fn __loom_body #generics (#(#params),*) #output #where_clause #body
     }
 }
 

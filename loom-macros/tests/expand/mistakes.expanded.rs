@@ -8,7 +8,8 @@
 }
 #[allow(dead_code)]
 fn checkout(order: Order, coupon: Coupon) -> ::loom::__v1::FlowCall<checkout> {
-    let _ = (order, coupon);
+    let _ = order;
+    let _ = coupon;
     ::core::panic!("this item did not compile")
 }
 #[allow(missing_docs, non_camel_case_types, unreachable_pub)]
