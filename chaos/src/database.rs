@@ -1,9 +1,18 @@
 //! Where all processes of a fleet keep their executions, in words that go from one process to another.
 //! Not the stores.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use loom::{App, AppBuilder, ports::Shard, postgres::Postgres, shards::Shards, sqlite::Sqlite};
+use loom::{
+    App, AppBuilder,
+    ports::Shard,
+    postgres::Postgres,
+    shards::Shards,
+    sqlite::{OpenError, Sqlite},
+};
 
 /// A database that processes share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +34,7 @@ impl Database {
     /// An app on it that has everything but its program.
     pub async fn builder(&self) -> AppBuilder {
         match self {
-            Self::Sqlite(path) => App::builder().store(Sqlite::open(path).await.unwrap()),
+            Self::Sqlite(path) => App::builder().store(file(path).await),
             Self::Postgres { url, schema } => {
                 let options = Postgres::options().schema(schema.clone());
                 App::builder().store(options.connect(url).await.unwrap())
@@ -47,7 +56,7 @@ impl Database {
         let mut opened = Vec::new();
         for (name, member) in members {
             let store: Arc<dyn Shard> = match member {
-                Self::Sqlite(path) => Arc::new(Sqlite::open(path).await.unwrap()),
+                Self::Sqlite(path) => Arc::new(file(path).await),
                 Self::Postgres { url, schema } => {
                     Arc::new(Postgres::options().schema(schema.clone()).connect(url).await.unwrap())
                 }
@@ -80,6 +89,16 @@ impl Database {
         match words.splitn(3, ' ').collect::<Vec<_>>()[..] {
             ["postgres", url, schema] => Self::Postgres { url: url.into(), schema: schema.into() },
             _ => Self::Sqlite(words.strip_prefix("sqlite ").unwrap().into()),
+        }
+    }
+}
+
+/// A file, which a process that is stopped just now may hold locked for longer than anybody else would wait.
+async fn file(path: &Path) -> Sqlite {
+    loop {
+        match Sqlite::open(path).await {
+            Err(OpenError::Locked { .. }) => {}
+            opened => return opened.unwrap(),
         }
     }
 }

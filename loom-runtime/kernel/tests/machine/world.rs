@@ -302,7 +302,7 @@ impl World {
         self.over |= batch.closes && batch.events.last().is_some_and(|e| e.event.ends().is_some());
     }
 
-    /// When a run ends, every step and child of it has an end on record, but for what goes on by itself.
+    /// When a run ends here, every step and child of it has an end on record, but for what goes on by itself.
     fn assert_all_has_ended(&self) {
         let mut state = State::default();
         let goes_on = |run, id: &FrameId| self.detached.contains(&in_run(run, id));
@@ -317,7 +317,7 @@ impl World {
             let before = state.clone();
             state.apply(envelope).unwrap();
             let ended = if of_next_run { &before } else { &state };
-            if ends_a_run(&envelope.event) {
+            if envelope.sequence >= self.from && ends_a_run(&envelope.event) {
                 let left: Vec<_> = ended
                     .frames
                     .iter()
