@@ -5,6 +5,7 @@ use darling::ast::NestedMeta;
 use darling::{Error, FromMeta};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
+use syn::parse::Parse;
 use syn::{Expr, ExprLit, Lit, LitInt, LitStr, Meta, Path};
 
 use crate::codes;
@@ -17,6 +18,23 @@ pub(crate) struct Read<T> {
     pub(crate) args: T,
     /// Whether all could be read. If not, what seems to be missing may have been meant.
     pub(crate) understood: bool,
+}
+
+/// An attribute and the item below it, as written.
+pub(crate) struct Parsed<A, I> {
+    pub(crate) args: Read<A>,
+    pub(crate) item: I,
+}
+
+/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item of another kind is an error.
+pub(crate) fn with_item<A: FromMeta + Default, I: Parse>(
+    args: TokenStream,
+    item: TokenStream,
+    keys: &str,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Parsed<A, I>> {
+    let item = syn::parse2(item)?;
+    Ok(Parsed { args: parse(args, keys, diagnostics), item })
 }
 
 /// Parses the arguments of an attribute. Bad ones are reported and left out, so that the rules of the others are

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use syn::{Lit, LitInt, LitStr};
 
-use crate::arguments::{self, EffectClasses, Paths, Read};
+use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 use crate::keys::keys;
@@ -51,18 +51,13 @@ keys! {
 }
 
 /// An agent as written.
-pub(crate) struct Parsed {
-    pub(crate) args: Read<AgentArgs>,
-    pub(crate) item: FnItem,
-}
+pub(crate) type Parsed = arguments::Parsed<AgentArgs, FnItem>;
 
-/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is
-/// not a function is an error.
+/// Parses both halves.
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let item = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics), item })
+    arguments::with_item(args, item, KEYS, diagnostics)
 }

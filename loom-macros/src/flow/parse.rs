@@ -5,7 +5,7 @@ use darling::util::Flag;
 use proc_macro2::TokenStream;
 use syn::{LitInt, LitStr};
 
-use crate::arguments::{self, EffectClasses, Paths, Read};
+use crate::arguments::{self, EffectClasses, Paths};
 use crate::diagnostics::Diagnostics;
 use crate::item::FnItem;
 use crate::keys::keys;
@@ -41,18 +41,13 @@ keys! {
 }
 
 /// A flow as written.
-pub(crate) struct Parsed {
-    pub(crate) args: Read<FlowArgs>,
-    pub(crate) item: FnItem,
-}
+pub(crate) type Parsed = arguments::Parsed<FlowArgs, FnItem>;
 
-/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is
-/// not a function is an error.
+/// Parses both halves.
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let item = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics), item })
+    arguments::with_item(args, item, KEYS, diagnostics)
 }

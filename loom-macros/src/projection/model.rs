@@ -5,7 +5,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, FnArg, Ident, ImplItem, ImplItemFn, LitStr, Path, ReceiverKind, ReturnType, Type};
 
-use crate::arguments;
+use crate::arguments::{self, Read};
 use crate::body::{Banned, banned_in};
 use crate::diagnostics::Diagnostics;
 use crate::doc::Doc;
@@ -42,7 +42,7 @@ pub(crate) struct Fold {
 
 impl Projection {
     pub(crate) fn new(parsed: Parsed, diagnostics: &mut Diagnostics) -> Self {
-        let Parsed { args, mut block } = parsed;
+        let Parsed { args: Read { args, .. }, item: mut block } = parsed;
         let ProjectionArgs { name: written_name, version, root } = args;
         let (mut folds, mut others) = (Vec::new(), Vec::new());
         match items.parse2(block.body.stream()) {

@@ -96,18 +96,13 @@ fn misspelt(path: &Path) -> Option<&'static str> {
 }
 
 /// A projection as written.
-pub(crate) struct Parsed {
-    pub(crate) args: ProjectionArgs,
-    pub(crate) block: Block,
-}
+pub(crate) type Parsed = arguments::Parsed<ProjectionArgs, Block>;
 
-/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is
-/// not an `impl` block is an error.
+/// Parses both halves.
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let block = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).args, block })
+    arguments::with_item(args, item, KEYS, diagnostics)
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::{ItemStruct, LitStr};
 
-use crate::arguments::{self, Read};
+use crate::arguments;
 use crate::diagnostics::Diagnostics;
 use crate::keys::keys;
 
@@ -21,17 +21,13 @@ keys! {
 }
 
 /// A skill as written.
-pub(crate) struct Parsed {
-    pub(crate) args: Read<SkillArgs>,
-    pub(crate) item: ItemStruct,
-}
+pub(crate) type Parsed = arguments::Parsed<SkillArgs, ItemStruct>;
 
-/// Parses both halves. An item that is not a struct is an error.
+/// Parses both halves.
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let item = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics), item })
+    arguments::with_item(args, item, KEYS, diagnostics)
 }

@@ -4,7 +4,7 @@
 use proc_macro2::Span;
 use syn::{FnArg, LitStr, Type};
 
-use crate::arguments::{DurationText, EffectClasses};
+use crate::arguments::{DurationText, EffectClasses, Read};
 use crate::item::{self, FnItem, Param};
 use crate::names;
 use crate::runtime_path::RuntimePath;
@@ -53,7 +53,7 @@ pub(crate) enum StepParam {
 
 impl Step {
     pub(crate) fn new(parsed: Parsed, attribute: &'static str) -> Self {
-        let Parsed { args, item } = parsed;
+        let Parsed { args: Read { args, .. }, item } = parsed;
         let StepArgs {
             pure,
             reads,

@@ -52,20 +52,14 @@ keys! {
 }
 
 /// A step as written.
-pub(crate) struct Parsed {
-    pub(crate) args: StepArgs,
-    pub(crate) item: FnItem,
-}
+pub(crate) type Parsed = arguments::Parsed<StepArgs, FnItem>;
 
-/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is
-/// not a function is an error.
+/// Parses both halves.
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
     attribute: &str,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let item = syn::parse2(item)?;
-    let args = arguments::parse(args, &format!("`#[{attribute}]` {KEYS}"), diagnostics).args;
-    Ok(Parsed { args, item })
+    arguments::with_item(args, item, &format!("`#[{attribute}]` {KEYS}"), diagnostics)
 }

@@ -32,7 +32,8 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) fn new(parsed: Parsed) -> Self {
-        let Parsed { args: TestArgs { crash, replay, faults, root }, item } = parsed;
+        let Parsed { args, item } = parsed;
+        let TestArgs { crash, replay, faults, root } = args.args;
         let root =
             root.map_or_else(|| quote_spanned!(Span::mixed_site()=> ::loom), |root| root.to_token_stream());
         let testing = quote_spanned!(Span::mixed_site()=> #root::testing::__v1);

@@ -35,18 +35,13 @@ keys! {
 }
 
 /// A test as written.
-pub(crate) struct Parsed {
-    pub(crate) args: TestArgs,
-    pub(crate) item: FnItem,
-}
+pub(crate) type Parsed = arguments::Parsed<TestArgs, FnItem>;
 
-/// Parses both halves. Bad arguments are reported and replaced by the defaults; an item that is not a function is an
-/// error.
+/// Parses both halves.
 pub(crate) fn parse(
     args: TokenStream,
     item: TokenStream,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Parsed> {
-    let item = syn::parse2(item)?;
-    Ok(Parsed { args: arguments::parse(args, KEYS, diagnostics).args, item })
+    arguments::with_item(args, item, KEYS, diagnostics)
 }

@@ -168,9 +168,9 @@ impl SendMessage {
     }
 
     /// Holds the message to what the flow of this program says of itself ([`FlowDescriptor::all_messages`]): its topic is
-    /// one that the flow waits for, and it fits the schema and reads as the flow's type. For people, who mistype; a program that is newer or older
-    /// than the one which runs the flow may be wrong about it. Nothing is held to a flow that this program does not
-    /// have, nor to an execution that there is not or that has ended, which the store tells.
+    /// one that the flow waits for, and it fits the schema and reads as the flow's type. For people, who mistype; a
+    /// program that is newer or older than the one which runs the flow may be wrong about it. Nothing is held to a flow
+    /// that this program does not have, nor to an execution that there is not or that has ended, which the store tells.
     ///
     /// ```
     /// # use loom_runtime::SendError;

@@ -177,17 +177,21 @@ on_both_in_virtual_time! {
     }
 }
 
-/// Nobody works from minute 15 to minute 52; what is made up for then.
-async fn after_a_pause(rig: Rig, catch_up: CatchUp, overlap: Overlap) -> Vec<i64> {
-    let schedule = EVERY_TEN.catch_up(catch_up).overlap(overlap);
-    let first = program(&rig, flow(quick::DESCRIPTOR, schedule)).await;
+/// Nobody works from minute 15 to minute 52; the program that is to work then, and minute 0.
+async fn after_downtime(rig: &Rig, schedule: ScheduleDescriptor) -> (App, Timestamp) {
+    let first = program(rig, flow(quick::DESCRIPTOR, schedule)).await;
     settle(&first).await;
     let start = tenth(&first);
     first.work();
     tokio::time::sleep(MINUTE * 10).await;
     first.shutdown(Duration::ZERO).await;
     tokio::time::sleep(MINUTE * 38).await;
-    let second = program(&rig, flow(quick::DESCRIPTOR, schedule)).await;
+    (program(rig, flow(quick::DESCRIPTOR, schedule)).await, start)
+}
+
+/// What is made up for then.
+async fn after_a_pause(rig: Rig, catch_up: CatchUp, overlap: Overlap) -> Vec<i64> {
+    let (second, start) = after_downtime(&rig, EVERY_TEN.catch_up(catch_up).overlap(overlap)).await;
     second.work();
     tokio::time::sleep(MINUTE * 10).await;
     assert!(rig.world.all().values().all(|often| *often == 1), "{:?}", rig.world.all());
@@ -236,14 +240,7 @@ on_both_in_virtual_time! {
         {
             let rig = rig.another();
             let schedule = EVERY_TEN.catch_up(CatchUp::All { within: MINUTE * 60 }).overlap(overlap);
-            let first = program(&rig, flow(quick::DESCRIPTOR, schedule)).await;
-            settle(&first).await;
-            let start = tenth(&first);
-            first.work();
-            tokio::time::sleep(MINUTE * 10).await;
-            first.shutdown(Duration::ZERO).await;
-            tokio::time::sleep(MINUTE * 38).await;
-            let second = program(&rig, flow(quick::DESCRIPTOR, schedule)).await;
+            let (second, start) = after_downtime(&rig, schedule).await;
             second.schedule("quick").unwrap().pause("ada").await.unwrap();
             second.work();
             tokio::time::sleep(MINUTE * 20).await;
